@@ -223,11 +223,11 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
 {
     const host_t *a = &self->hosts[from];
     const host_t *b = &self->hosts[to];
+    host_transport_t one = wish_of(a), two = wish_of(b);
     if (from == to) {
-        *transport_p = TND_TRANSPORT_INPROC;
+        *transport_p = one == HOST_ZMQ ? TND_TRANSPORT_IPC : TND_TRANSPORT_INPROC;
         return true;
     }
-    host_transport_t one = wish_of(a), two = wish_of(b);
     const host_t *ipc = one == HOST_IPC ? a : two == HOST_IPC ? b : NULL;
     const host_t *other = ipc == a ? b : a;
     bool near = tnd_placer_share_machine(self, from, to);
