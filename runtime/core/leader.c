@@ -352,10 +352,15 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
         feeder->held = feeder->committed;
 }
 
+bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg)
+{
+    return self->config.generation > 0 && msg->generation <= self->config.generation;
+}
+
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;
-    if (msg->kind == TND_MSG_MODEL)
+    if (msg->kind == TND_MSG_MODEL && !tnd_leader_core_is_earlier(self, msg))
         feeder_of(self, msg)->parted = true;
     if (tnd_leader_core_is_over(self))
         return;

@@ -104,6 +104,8 @@ void tnd_leader_core_go(tnd_leader_core_t *self);
 /*  PART, LAST, BROKEN, HELD, COMMIT, HALT of actors, and MODEL, the last message of a feeder: if
  *  its host is lost before that, the run fails even when the stream is done. */
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
+/*  Whether a feeder said that where the stream was fed before; a host that was away repeats MODEL. */
+bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg);
 /*  Asks for an orderly end: TND_LEADER_CORE_DRAINING.  A run that is paused ends where it stopped. */
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
 /*  Asks for a pause: no further step is started, and those that are under way finish.  Before the

@@ -23,8 +23,7 @@ void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     uint64_t started = msg->halt.step, least = self->steps.cursor.step;
     uint32_t member = tnd_members_find(&self->members, msg->from);
-    bool is_old = self->config.generation > 0 && msg->generation <= self->config.generation;
-    if (!tnd_halt_is_asking(&self->halt) || is_old ||
+    if (!tnd_halt_is_asking(&self->halt) || tnd_leader_core_is_earlier(self, msg) ||
         (started > least && tnd_leader_core_beyond(self, started - 1)) ||
         !tnd_halt_take(&self->halt, member, msg, least))
         return;

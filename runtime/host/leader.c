@@ -225,14 +225,6 @@ static void note_labels(const tnd_leader_t *self, const tnd_msg_t *msg)
                             name);
 }
 
-/*  Whether the last word of a feeder is of an earlier time that the chain was fed: a host that was away
- *  repeats it. */
-static bool is_earlier(const tnd_leader_t *self, uint32_t chain, uint32_t cuts)
-{
-    const tnd_leader_core_t *session = self->chains[chain].session;
-    return session == NULL || cuts < tnd_leader_core_cuts(session);
-}
-
 static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 {
     const tnd_observer_t *observer = self->config.observer;
@@ -240,16 +232,13 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *digest = tnd_text_payload_line(&reader);
-    if (chain >= self->plan->chain_count || digest == NULL)
+    if (chain >= self->plan->chain_count || digest == NULL || self->chains[chain].session == NULL ||
+        tnd_leader_core_is_earlier(self->chains[chain].session, msg))
         return;
     const char *line;
     char first[64];
     snprintf(first, sizeof first, "%s", digest);
     uint64_t step = 0;
-    uint32_t cuts = 0;
-    if (chain > 0 && (line = tnd_text_payload_line(&reader)) != NULL &&
-        sscanf(line, "cuts %" SCNu32, &cuts) == 1 && is_earlier(self, chain, cuts))
-        return;
     while (chain == 0 && self->writer != NULL && (line = tnd_text_payload_line(&reader)) != NULL)
         if (sscanf(line, "behind %" SCNu64, &step) != 1)
             (void)tnd_checkpoint_writer_line(self->writer, step, line);

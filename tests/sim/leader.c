@@ -216,8 +216,8 @@ static void actor_message(sim_t *self, const tnd_msg_t *msg)
                          : msg->kind == TND_MSG_COMMIT ? msg->commit.payload
                                                        : NULL;
     if (msg->kind == TND_MSG_MODEL)
-        self->model_said[msg->from] = self->model_said[msg->from] ||
-                                      msg->note.number >= tnd_leader_core_cuts(self->run.session);
+        self->model_said[msg->from] =
+            self->model_said[msg->from] || !tnd_leader_core_is_earlier(self->run.session, msg);
     else
         sim_validator_report(self, msg);
     if (msg->kind == TND_MSG_LAST)
