@@ -177,6 +177,7 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     uint64_t again_ns = now;
     tnd_leader_core_host_lost(self, host, why, now);
     tnd_opening_drop(&self->opening, host);
+    tnd_members_host_down(&self->members, host);
     if (tnd_leader_core_is_over(self) || !it->came)
         return;
     it->lost = true;
@@ -202,7 +203,8 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
         return;
     }
     tnd_opening_drop(&self->opening, host);
-    tnd_members_host_down(&self->members, host);
+    if (it->came)
+        tnd_members_host_down(&self->members, host);
     it->came = it->lost = false;
     it->spare = true;
 }
@@ -264,7 +266,7 @@ void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64
 void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].host == host)
+        if (self->config.members[i].host == host && !self->members.actors[i].asked)
             tnd_leader_core_actor_up(self, self->config.members[i].id, now);
 }
 

@@ -298,10 +298,11 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     if (instance->host != host)
         return;
     bool is_open = tnd_leader_is_open(self, instance->chain);
-    tnd_leader_core_t *session = is_open ? self->chains[instance->chain].session : NULL;
+    tnd_leader_core_t *last = self->chains[instance->chain].session;
+    tnd_leader_core_t *session = is_open ? last : NULL;
     if (msg->kind == TND_MSG_RESTARTED) {
-        if (is_open)
-            tnd_leader_core_actor_up(session, id, now);
+        if (last != NULL)
+            tnd_leader_core_actor_up(last, id, now);
         return;
     }
     tnd_text_payload_reader_t reader;

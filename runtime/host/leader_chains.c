@@ -110,9 +110,12 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     chain->fed = start.ledger.fed;
     chain->first = start.step;
     chain->before = start.ledger;
+    void *memory = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
+    chain->session = tnd_leader_core_init(memory, &config, &start, now);
+    if (before != NULL)
+        tnd_leader_core_follow(chain->session, before);
     free(self->memories[index]);
-    self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
-    chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
+    self->memories[index] = memory;
     chain->shown = TND_LEADER_CORE_READY;
     if (index == 0 && trains)
         set_rest(self);

@@ -390,9 +390,12 @@ void sim_leader_start(sim_t *self)
     }
     for (uint32_t h = 0; h < plan->hosts; h++)
         self->host_flags[h] = h == plan->spare ? TND_HOST_SPARE : 0;
+    const tnd_leader_core_t *before = self->run.session;
     self->run.session =
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));
+    if (config.generation > 0)
+        tnd_leader_core_follow(self->run.session, before);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;
     for (uint32_t f = 0; f < plan->feeders; f++)
