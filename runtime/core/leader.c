@@ -359,6 +359,17 @@ bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *
     return self->config.generation > 0 && msg->generation <= self->config.generation;
 }
 
+bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t feeder)
+{
+    bool awaits = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        const tnd_member_t *member = &self->config.members[i];
+        bool asked = feeder == TND_NOBODY || member->id == feeder;
+        awaits = awaits || (asked && member->role == TND_ROLE_FEEDER && !self->feeders[i].parted);
+    }
+    return awaits && self->started;
+}
+
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;

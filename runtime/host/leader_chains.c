@@ -29,13 +29,11 @@ static void find_start(const tnd_leader_t *self, uint32_t index, tnd_cursor_t *s
 }
 
 /*  What was reported where the chain was fed before. */
-static void forget_feeding(tnd_leader_t *self, chain_t *chain)
+static void forget_feeding(chain_t *chain)
 {
     chain->sums = (tnd_epoch_metrics_t){.latest = {.epoch = 0}};
     chain->reason_count = chain->place_count = 0;
     chain->over = chain->model_known = false;
-    for (uint32_t m = 0; m < chain->member_count; m++)
-        self->model_reported[chain->members[m].id] = false;
 }
 
 /*  Where the first chain is; `over`: no step follows. */
@@ -103,7 +101,7 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         chain->sums = *tnd_checkpoint_writer_sums(self->writer);
         report_begin(self, index, &start);
     } else if (before != NULL) {
-        forget_feeding(self, chain);
+        forget_feeding(chain);
         report_begin(self, index, &start);
     }
     chain->rank = start.rank;

@@ -484,6 +484,23 @@ Test(leader, the_last_word_of_a_feeder_counts_only_where_the_stream_is_fed_now)
     cr_assert_not(tnd_leader_core_is_earlier(self, &model));
     tnd_leader_core_message(self, &model, 0);
     cr_assert_not(tnd_leader_core_ends_with(self, 3));
+    cr_assert_not(tnd_leader_core_awaits_model(self, FEED_1));
+    cr_assert(tnd_leader_core_awaits_model(self, FEED_0));
+    cr_assert(tnd_leader_core_awaits_model(self, TND_NOBODY));
+    free(self);
+}
+
+Test(leader, a_stream_that_does_not_begin_again_has_no_last_word)
+{
+    tnd_leader_core_t *self = make_again();
+    tnd_effect_t effect;
+
+    tnd_leader_core_ask_drain(self);
+    cr_assert(next_but_words(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
+    cr_assert_not(tnd_leader_core_awaits_model(self, FEED_0));
+    cr_assert_not(tnd_leader_core_awaits_model(self, TND_NOBODY));
     free(self);
 }
 
