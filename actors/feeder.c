@@ -342,11 +342,10 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     if (feeder->own->replica_first == 0 && feeder->models != NULL && feeder->options->after == NULL)
         TND_TRY(save(feeder, self, digest, error));
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
+    msg.generation = tnd_feeder_core_generation(feeder->machine);
     msg.note.number = feeder->own->chain;
     tnd_text_payload_begin(&writer);
     fprintf(writer.stream, "%s\n", digest);
-    if (feeder->options->after != NULL)
-        fprintf(writer.stream, "cuts %" PRIu32 "\n", tnd_feeder_core_cuts(feeder->machine));
     if (tnd_actor_keep(self) != NULL && feeder->options->after == NULL)
         tnd_step_reports_save_last(&feeder->reports, feeder->models,
                                    tnd_feeder_core_committed(feeder->machine), writer.stream);

@@ -623,6 +623,11 @@ bool tnd_feeder_core_over(const tnd_feeder_core_t *self)
     return self->begun && self->committed >= self->end;
 }
 
+uint32_t tnd_feeder_core_generation(const tnd_feeder_core_t *self)
+{
+    return self->generation;
+}
+
 uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self)
 {
     return self->started;

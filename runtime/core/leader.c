@@ -177,6 +177,7 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     uint64_t again_ns = now;
     tnd_leader_core_host_lost(self, host, why, now);
     tnd_opening_drop(&self->opening, host);
+    tnd_members_host_down(&self->members, host);
     if (tnd_leader_core_is_over(self) || !it->came)
         return;
     it->lost = true;
@@ -202,7 +203,8 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
         return;
     }
     tnd_opening_drop(&self->opening, host);
-    tnd_members_host_down(&self->members, host);
+    if (it->came)
+        tnd_members_host_down(&self->members, host);
     it->came = it->lost = false;
     it->spare = true;
 }
@@ -264,7 +266,7 @@ void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64
 void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].host == host)
+        if (self->config.members[i].host == host && !self->members.actors[i].asked)
             tnd_leader_core_actor_up(self, self->config.members[i].id, now);
 }
 
@@ -352,10 +354,26 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
         feeder->held = feeder->committed;
 }
 
+bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg)
+{
+    return self->config.generation > 0 && msg->generation <= self->config.generation;
+}
+
+bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t feeder)
+{
+    bool awaits = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        const tnd_member_t *member = &self->config.members[i];
+        bool asked = feeder == TND_NOBODY || member->id == feeder;
+        awaits = awaits || (asked && member->role == TND_ROLE_FEEDER && !self->feeders[i].parted);
+    }
+    return awaits && self->started;
+}
+
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;
-    if (msg->kind == TND_MSG_MODEL)
+    if (msg->kind == TND_MSG_MODEL && !tnd_leader_core_is_earlier(self, msg))
         feeder_of(self, msg)->parted = true;
     if (tnd_leader_core_is_over(self))
         return;

@@ -82,6 +82,9 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
 /*  Once the stream is done: takes the next actor that died before and was to be restarted; false: there is
  *  none.  Where the stream is fed again, it is needed. */
 bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p);
+/*  Before any host is up: takes over, from where the stream was fed before, which actors users want replaced
+ *  that are not. */
+void tnd_leader_core_follow(tnd_leader_core_t *self, const tnd_leader_core_t *before);
 /*  The host opens `what` of its data, and has reported progress of that so many times (opening.h) / it
  *  has opened all.  The time of a host that was started again begins with each report. */
 void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64_t reports,
@@ -90,7 +93,7 @@ void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_
 /*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
  *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
-/*  All actors of a host run. */
+/*  All actors of a host run, but for those that are to be replaced. */
 void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t actor, const char *why,
                                 uint64_t now);
@@ -104,6 +107,11 @@ void tnd_leader_core_go(tnd_leader_core_t *self);
 /*  PART, LAST, BROKEN, HELD, COMMIT, HALT of actors, and MODEL, the last message of a feeder: if
  *  its host is lost before that, the run fails even when the stream is done. */
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
+/*  Whether a feeder said that where the stream was fed before; a host that was away repeats MODEL. */
+bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg);
+/*  Once the stream is over: whether MODEL of a feeder is to come; TND_NOBODY: of any.  None is if the
+ *  stream did not begin. */
+bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t feeder);
 /*  Asks for an orderly end: TND_LEADER_CORE_DRAINING.  A run that is paused ends where it stopped. */
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
 /*  Asks for a pause: no further step is started, and those that are under way finish.  Before the

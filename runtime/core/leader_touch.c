@@ -2,6 +2,7 @@
  *  ends of the run and of epochs that programs want, and where it rests. */
 #include "runtime/core/leader_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "runtime/base/bug_injection.h"
@@ -23,8 +24,7 @@ void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     uint64_t started = msg->halt.step, least = self->steps.cursor.step;
     uint32_t member = tnd_members_find(&self->members, msg->from);
-    bool is_old = self->config.generation > 0 && msg->generation <= self->config.generation;
-    if (!tnd_halt_is_asking(&self->halt) || is_old ||
+    if (!tnd_halt_is_asking(&self->halt) || tnd_leader_core_is_earlier(self, msg) ||
         (started > least && tnd_leader_core_beyond(self, started - 1)) ||
         !tnd_halt_take(&self->halt, member, msg, least))
         return;
@@ -70,7 +70,7 @@ bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         tnd_actor_state_t *actor = &self->members.actors[i];
-        if (!actor->restart_due)
+        if (!actor->restart_due || actor->asked)
             continue;
         actor->restart_due = false;
         self->members.restarts_due--;
@@ -78,6 +78,14 @@ bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p)
         return true;
     }
     return false;
+}
+
+void tnd_leader_core_follow(tnd_leader_core_t *self, const tnd_leader_core_t *before)
+{
+    assert(before->config.members == self->config.members);
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        self->members.actors[i].asked = self->members.actors[i].restart_sent =
+            before->members.actors[i].asked;
 }
 
 void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch)

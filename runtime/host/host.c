@@ -586,7 +586,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     if (self->stuck)
         return false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        tnd_buffer_drop(&self->chains[c].model);
+        tnd_msg_drop(&self->chains[c].model, TND_CARRY_BUFFER);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
     tnd_resources_close(&self->resources);

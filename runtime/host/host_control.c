@@ -30,9 +30,10 @@ static void remember(tnd_host_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind != TND_MSG_MODEL || msg->note.number >= self->plan->chain_count)
         return;
-    tnd_buffer_drop(&self->chains[msg->note.number].model);
-    self->chains[msg->note.number].model = tnd_buffer_hold(msg->note.payload);
-    self->chains[msg->note.number].feeder = msg->from;
+    tnd_msg_t *model = &self->chains[msg->note.number].model;
+    tnd_msg_drop(model, TND_CARRY_BUFFER);
+    *model = *msg;
+    model->note.payload = tnd_buffer_hold(msg->note.payload);
 }
 
 static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
@@ -228,11 +229,9 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
     tnd_host_repeat_start(self);
     self->wishes.drain_asked = self->wishes.finish_asked = false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        if (self->chains[c].model != NULL) {
-            tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
-            msg.from = self->chains[c].feeder;
-            msg.note.number = c;
-            msg.note.payload = tnd_buffer_hold(self->chains[c].model);
+        if (self->chains[c].model.note.payload != NULL) {
+            tnd_msg_t msg = self->chains[c].model;
+            msg.note.payload = tnd_buffer_hold(msg.note.payload);
             send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
         }
 }

@@ -21,8 +21,7 @@ enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 /*  Of a chain. */
 typedef struct {
     _Atomic uint32_t generation; /* as last announced by the leader */
-    tnd_buffer_t *model;         /* the last MODEL of the feeder here, or NULL */
-    tnd_actor_id_t feeder;       /* that sent it */
+    tnd_msg_t model;             /* the last MODEL of the feeder here; its payload may be NULL */
 } tnd_host_chain_t;
 
 /*  Which actors elsewhere are inside a work hook, and when others are told of those here. */

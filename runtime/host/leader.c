@@ -80,8 +80,6 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
     }
     self->chains = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->chains);
     self->memories = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->memories);
-    self->model_reported =
-        tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->model_reported);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
     tnd_leader_begin_start(self);
@@ -110,7 +108,6 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     tnd_checkpoint_writer_destroy(&self->writer);
     tnd_validations_free(&self->validations);
     tnd_data_table_free(&self->data);
-    free(self->model_reported);
     tnd_leader_end_touches(self);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
@@ -225,14 +222,6 @@ static void note_labels(const tnd_leader_t *self, const tnd_msg_t *msg)
                             name);
 }
 
-/*  Whether the last word of a feeder is of an earlier time that the chain was fed: a host that was away
- *  repeats it. */
-static bool is_earlier(const tnd_leader_t *self, uint32_t chain, uint32_t cuts)
-{
-    const tnd_leader_core_t *session = self->chains[chain].session;
-    return session == NULL || cuts < tnd_leader_core_cuts(session);
-}
-
 static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 {
     const tnd_observer_t *observer = self->config.observer;
@@ -240,20 +229,16 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *digest = tnd_text_payload_line(&reader);
-    if (chain >= self->plan->chain_count || digest == NULL)
+    if (chain >= self->plan->chain_count || digest == NULL || self->chains[chain].session == NULL ||
+        tnd_leader_core_is_earlier(self->chains[chain].session, msg))
         return;
     const char *line;
     char first[64];
     snprintf(first, sizeof first, "%s", digest);
     uint64_t step = 0;
-    uint32_t cuts = 0;
-    if (chain > 0 && (line = tnd_text_payload_line(&reader)) != NULL &&
-        sscanf(line, "cuts %" SCNu32, &cuts) == 1 && is_earlier(self, chain, cuts))
-        return;
     while (chain == 0 && self->writer != NULL && (line = tnd_text_payload_line(&reader)) != NULL)
         if (sscanf(line, "behind %" SCNu64, &step) != 1)
             (void)tnd_checkpoint_writer_line(self->writer, step, line);
-    self->model_reported[msg->from] = true;
     digest = first;
     /* A host that was away repeats this message. */
     if (self->chains[chain].model_known ||
@@ -309,10 +294,11 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     if (instance->host != host)
         return;
     bool is_open = tnd_leader_is_open(self, instance->chain);
-    tnd_leader_core_t *session = is_open ? self->chains[instance->chain].session : NULL;
+    tnd_leader_core_t *last = self->chains[instance->chain].session;
+    tnd_leader_core_t *session = is_open ? last : NULL;
     if (msg->kind == TND_MSG_RESTARTED) {
-        if (is_open)
-            tnd_leader_core_actor_up(session, id, now);
+        if (last != NULL)
+            tnd_leader_core_actor_up(last, id, now);
         return;
     }
     tnd_text_payload_reader_t reader;
@@ -567,22 +553,12 @@ static void perform(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effe
     }
 }
 
-/*  Whether every feeder of a chain has had its last word. */
-static bool all_models_reported(const tnd_leader_t *self, const chain_t *chain)
-{
-    for (uint32_t m = 0; m < chain->member_count; m++)
-        if (chain->members[m].role == TND_ROLE_FEEDER &&
-            !self->model_reported[chain->members[m].id])
-            return false;
-    return true;
-}
-
 /*  Whether the last checkpoint of the first chain is written or has failed. */
 static bool checkpoints_are_finished(tnd_leader_t *self)
 {
     const chain_t *chain = &self->chains[0];
     if (!self->closed && tnd_leader_core_generation(chain->session) > 0) {
-        if (!all_models_reported(self, chain))
+        if (tnd_leader_core_awaits_model(chain->session, TND_NOBODY))
             return false;
         tnd_checkpoint_writer_end(self->writer, tnd_leader_core_cursor(chain->session),
                                   &chain->sums);
@@ -612,13 +588,12 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     chain_t *chain = &self->chains[self->chain];
     if (has_failed(self, chain))
         return;
-    /* The last message of the first feeder is the hash of its model, if the chain began. */
-    if (!chain->model_known && tnd_leader_core_generation(chain->session) > 0)
+    /* The last message of the first feeder is the hash of its model. */
+    bool repeats = self->chain > 0 && tnd_chain_repeats(&self->plan->chains[self->chain]);
+    tnd_actor_id_t first = self->plan->chains[self->chain].carriers[0].instance;
+    if (tnd_leader_core_awaits_model(chain->session, repeats ? TND_NOBODY : first))
         return;
     if (self->chain == 0 && self->writer != NULL && !checkpoints_are_finished(self))
-        return;
-    if (self->chain > 0 && tnd_chain_repeats(&self->plan->chains[self->chain]) &&
-        !all_models_reported(self, chain))
         return;
     tnd_leader_close_chain(self, now);
 }

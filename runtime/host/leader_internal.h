@@ -103,7 +103,6 @@ struct tnd_leader {
     tnd_data_table_t data;           /* of the first chain, as reported by hosts */
     tnd_checkpoint_writer_t *writer; /* of the first chain; NULL: no checkpoints */
     tnd_error_t unusable;            /* why the checkpoints cannot be used; "": they can */
-    bool *model_reported;            /* by instance: feeders, of their chain as it is fed now */
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     tnd_refusal_log_t refusals;

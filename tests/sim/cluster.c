@@ -60,7 +60,6 @@ static void begin(sim_t *self)
     self->over = self->write_fails = self->closing = self->closed = self->follows = false;
     self->last_death = false;
     self->unwritten = 0;
-    memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
     self->base = 0;
     self->session_at = TND_NEVER;
@@ -132,7 +131,6 @@ static void begin_next(sim_t *self)
     if (sim_chance(&self->moments, 60))
         sim_fault_early(self, some[sim_below(&self->moments, sizeof some / sizeof *some)]);
     self->follows = self->closing = self->closed = false;
-    memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 1;
     if (!plan->repeats)
         replace_actors(self);

@@ -344,8 +344,7 @@ struct sim {
     uint32_t endpoints;      /* used so far, where none is used twice */
     sim_random_t order_luck; /* the order in which actors of a process bind */
     bool leader_dead, feeder_dead, rogue_found, over;
-    bool model_said[SIM_ACTORS]; /* MODEL of each feeder */
-    bool closed;                 /* checkpoints know the end of the chain */
+    bool closed; /* checkpoints know the end of the chain */
     uint32_t chain;
     bool follows;                /* the second chain is due */
     uint64_t base;               /* steps before the stream was fed for the first time, or again */

@@ -374,7 +374,7 @@ void sim_feeder_model(sim_t *self, uint32_t id)
         actor->last_report = sim_checkpoint_part(self, id, done);
     actor->over = true;
     msg.note.payload = actor->last_report;
-    msg.note.number = tnd_feeder_core_cuts(actor->machine);
+    msg.generation = tnd_feeder_core_generation(actor->machine);
     sim_actor_control(self, actor, &msg);
 }
 

@@ -18,9 +18,8 @@ void sim_leader_finish(sim_t *self)
         return;
     }
     bool all = self->checkpoint != NULL || plan->repeats;
-    for (uint32_t f = 0; f < (all ? plan->feeders : 1); f++)
-        if (!self->model_said[plan->first_feeder + f])
-            return;
+    if (tnd_leader_core_awaits_model(self->run.session, all ? TND_NOBODY : plan->first_feeder))
+        return;
     if (self->checkpoint != NULL && !self->closed)
         sim_checkpoint_end(self);
     self->closed = true;
@@ -215,10 +214,7 @@ static void actor_message(sim_t *self, const tnd_msg_t *msg)
     const void *report = msg->kind == TND_MSG_MODEL    ? msg->note.payload
                          : msg->kind == TND_MSG_COMMIT ? msg->commit.payload
                                                        : NULL;
-    if (msg->kind == TND_MSG_MODEL)
-        self->model_said[msg->from] = self->model_said[msg->from] ||
-                                      msg->note.number >= tnd_leader_core_cuts(self->run.session);
-    else
+    if (msg->kind != TND_MSG_MODEL)
         sim_validator_report(self, msg);
     if (msg->kind == TND_MSG_LAST)
         sim_fault_moment(self);
@@ -390,9 +386,12 @@ void sim_leader_start(sim_t *self)
     }
     for (uint32_t h = 0; h < plan->hosts; h++)
         self->host_flags[h] = h == plan->spare ? TND_HOST_SPARE : 0;
+    const tnd_leader_core_t *before = self->run.session;
     self->run.session =
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));
+    if (config.generation > 0)
+        tnd_leader_core_follow(self->run.session, before);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;
     for (uint32_t f = 0; f < plan->feeders; f++)
