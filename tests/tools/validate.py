@@ -181,7 +181,7 @@ def test_how_files_come_into_memory_is_explained(folder):
 
 
 def test_only_sources_of_files_can_be_shared_out_by_file(folder):
-    path = graph(folder, read=", shard: file")
+    path = graph(folder, read=", shard: file", top="lanes: 2\n")
     path.write_text(path.read_text().replace("npy: {x", "memory: {x"))
     code, _, err = run("validate", path)
     same(code, 78)
