@@ -112,15 +112,17 @@ static void choose_split(tnd_resolver_t *self, tnd_topology_actor_t *batcher,
                    : "the batch has a known size");
 }
 
-/*  `order` of the reader has a shard by lane. */
+/*  `count: lanes` of a shard in the order of a reader. */
 static const tnd_value_t *lane_shard(const tnd_topology_actor_t *reader)
 {
     const tnd_part_list_t *order = tnd_topology_option(reader, "order", TND_OPTION_PARTS);
     for (size_t i = 0; order != NULL && i < order->count; i++) {
-        const tnd_value_t *count =
-            order->items[i].value != NULL ? tnd_value_get(order->items[i].value, "count") : NULL;
-        if (strcmp(order->items[i].table->name, "shard") == 0 && count != NULL &&
-            count->type == TND_VALUE_SCALAR && strcmp(count->text, "lanes") == 0)
+        const tnd_value_t *map = order->items[i].value;
+        if (map == NULL || strcmp(order->items[i].table->name, "shard") != 0)
+            continue;
+        const tnd_value_t *options = tnd_value_get(map, "shard");
+        const tnd_value_t *count = tnd_value_get(options != NULL ? options : map, "count");
+        if (count != NULL && count->type == TND_VALUE_SCALAR && strcmp(count->text, "lanes") == 0)
             return count;
     }
     return NULL;
