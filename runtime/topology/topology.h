@@ -5,7 +5,7 @@
  *  The graph itself understands some options of kinds by their names, wherever a kind has them:
  *  `workers` (U64), `isolate` (ENUM, 0 is no), `devices` (STRINGS), `replicas` and `size` (U64),
  *  `after` (STRING), `step` (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64),
- *  `shard` and `split` (ENUM, of which `auto` is replaced by what it stands for), `apart` (BOOL).
+ *  `shard` and `split` (ENUM, of which `auto` is replaced by what it means), `apart` (BOOL).
  *
  *  Ownership: everything is stored in the arena of the context.  Threads: const; any. */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
@@ -44,7 +44,7 @@ typedef struct {
     bool alike;         /* each lane has all rows and keeps its pieces of batches */
 } tnd_topology_chain_t;
 
-/*  An option that was written as `auto`, and what it stands for. */
+/*  An option that was written as `auto`, and what it means. */
 typedef struct {
     uint32_t actor;
     const char *option, *chosen;

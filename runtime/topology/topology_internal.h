@@ -1,7 +1,7 @@
 /*  runtime/topology/topology_internal.h - a topology while it is resolved.
  *
  *  topology.c reads the actors, topology_links.c connects them, topology_chains.c finds the chains,
- *  and topology_shards.c decides what `auto` stands for.  Each step reports its errors and continues with what is valid.
+ *  and topology_shards.c decides what `auto` means.  Each step reports its errors and continues with what is valid.
  *
  *  Threads: the one that resolves. */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_INTERNAL_H

@@ -1,4 +1,4 @@
-/*  runtime/topology/topology_shards.c - how lanes share rows: what `auto` stands for, and what does not
+/*  runtime/topology/topology_shards.c - how lanes share rows: what `auto` means, and what does not
  *  fit. */
 #include "runtime/topology/topology_internal.h"
 

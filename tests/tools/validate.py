@@ -235,7 +235,7 @@ def test_auto_is_what_tensorflow_does_and_explained(folder):
         code, out, _ = run("explain", path)
         holds(out, *(f"{value[0]} (auto): " for value in wanted.values()))
     one = graph(folder, read=", shard: auto", batch="size: 8, split: auto")
-    # What it stands for is the graph: a run resumes with it written out.
+    # The graph has what it means: a run resumes with it written out.
     written = folder / "written.yaml"
     written.write_text(one.read_text().replace("shard: auto", "shard: pieces").replace("split: auto", "split: rebatch_legacy"))
     same(run("diff", "--graph", one, written)[0], 0)

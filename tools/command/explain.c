@@ -88,7 +88,7 @@ static void print_files(const tnd_stream_t *stream)
     puts(plan->scarce ? "; there are too many files to keep open" : "");
 }
 
-/*  What `auto` stands for, and how lanes feed replicas. */
+/*  What `auto` means, and how lanes feed replicas. */
 static void print_lanes(const tnd_plan_t *plan, uint32_t chain)
 {
     const tnd_topology_t *topology = plan->topology;
