@@ -17,7 +17,7 @@ import tempfile
 
 from faults import until, write_npy
 from named import in_folder, run_named
-from run import BUILD, ROOT, TUNDISH, free_port
+from run import BUILD, ROOT, TUNDISH, free_port, tundish
 from uneven import perform
 
 ORACLE = ROOT / "tests/oracle"
@@ -246,6 +246,32 @@ def test_lanes_apart_are_the_same_anywhere_and_after_kills(folder):
 
 def test_lanes_apart_with_the_legacy_split_are_the_same_anywhere_and_after_kills(folder):
     same_stream(folder, *WAYS[2])
+
+
+BAD = """tundish: 1
+lanes: {lanes}
+actors:
+  read:  {{kind: reader, source: {{csv: {{files: [{folder}/rows.csv], header: true}}}}, shard: {shard}, quarantine: {folder}/{name}}}
+  prep:  {{kind: preprocessor, on_error: quarantine, ops: [{{to_number: {{column: record, to: i64, into: x}}}}]}}
+  batch: {{kind: batcher, size: 8, replicas: 4, split: rebatch_legacy, apart: {apart}}}
+  feed:  {{kind: feeder}}
+links: [read -> prep -> batch -> feed]
+"""
+
+
+def test_bad_records_are_counted_and_set_aside_once(folder):
+    """Every ninth of 60 rows from the fifth on is bad, which each lane with pieces finds."""
+    (folder / "rows.csv").write_text("number\n" + "".join(("x" if i % 9 == 4 else "") + f"{i}\n" for i in range(60)))
+    streams = []
+    for name, lanes, shard, apart in (("one", 1, "pieces", "false"), ("two", 2, "pieces", "false"), ("apart", 2, "index", "true")):
+        graph = folder / f"{name}.yaml"
+        graph.write_text(BAD.format(folder=folder, name=name, lanes=lanes, shard=shard, apart=apart))
+        report = tundish("run", graph).report
+        assert report["rows"] == {**report["rows"], "read": 60, "fed": 53, "bad": 7, "dropped": 0}, (name, report["rows"])
+        aside = [line for path in (folder / name).glob("index.*.jsonl") for line in path.read_text().splitlines()]
+        assert len(aside) == 7, (name, aside)
+        streams.append(report["stream_digest"])
+    assert streams[0] == streams[1] != streams[2]
 
 
 if __name__ == "__main__":
