@@ -164,7 +164,7 @@ seed: 5
 lanes: 3
 checkpoint: {{dir: {folder}/checkpoints, every: 7 steps}}
 actors:
-  read:  {{kind: reader, source: {{npy: {{y: {files}}}}}, {read}, epochs: 3}}
+  read:  {{kind: reader, source: {{npy: {{y: {files}}}}}, {read}, epochs: 2}}
   prep:  {{kind: preprocessor, workers: 2, ops: [{{filter: {{expr: y % 7 != 3}}}}, {{repeat_rows: {{times: 2}}}}]}}
   batch: {{kind: batcher, size: 22, replicas: 6, {batch}}}
   feed:  {{kind: feeder, devices: ["sim:0"], sim: {{step: 4ms}}, step: {{plugin: witness}}}}
