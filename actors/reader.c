@@ -149,7 +149,8 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
         tnd_order_list(&options->order, stream->seed, &stream->order);
     else if (tnd_order_part_usable(options->part, &refused))
         tnd_order_short(options, stream->seed, &stream->order);
-    stream->undivided = options->shard == TND_SHARD_OFF;
+    stream->pieces = options->shard == TND_SHARD_PIECES;
+    stream->undivided = options->shard == TND_SHARD_OFF || stream->pieces;
     if (!written && stream->by_file && (options->skip > 0 || options->take != UINT64_MAX))
         return tnd_fail(error,
                         "`skip` and `take` count the rows of all lanes in turn, and `part` divides "
@@ -623,10 +624,13 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, epochs, U64, GRAPH), .unit = "epochs", .fallback = "1",
      .range = "1..4294967294", .choices = "forever=4294967295", .help = "passes over the data"},
     {TND_OPTION(tnd_reader_options_t, shard, ENUM, GRAPH), .fallback = "index",
-     .choices = "index|file|source|off",
+     .choices = "index|file|source|off|pieces|auto",
      .help = "how lanes divide the data: by position; by file: the one at place i of the list is "
              "of lane i mod lanes, whose host alone needs it; by source: each lane opens its own, "
-             "which is told its lane (sources of users only); off: each has all rows"},
+             "which is told its lane (sources of users only); off: each has all rows; pieces: each "
+             "reads all rows, and its replicas get every lanes-th piece of each global batch, as "
+             "with AutoShardPolicy.DATA; auto: file if TensorFlow has a dataset of such files, "
+             "otherwise pieces, as AutoShardPolicy.AUTO"},
     {TND_OPTION(tnd_reader_options_t, workers, U64, PLACE), .unit = "readers", .fallback = "1",
      .range = "1..64", .help = "readers per lane, for a source that can read any index"},
     {TND_OPTION(tnd_reader_options_t, access, ENUM, TUNE), .fallback = "auto",

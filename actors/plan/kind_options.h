@@ -16,7 +16,14 @@ typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tn
 /*  What a checkpoint stores to recognize the bytes of a file. */
 typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
 
-typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE, TND_SHARD_OFF } tnd_shard_t;
+/*  In the order of runtime/topology/topology_internal.h; `auto` is never among the options of a plan. */
+typedef enum {
+    TND_SHARD_INDEX,
+    TND_SHARD_FILE,
+    TND_SHARD_SOURCE,
+    TND_SHARD_OFF,
+    TND_SHARD_PIECES
+} tnd_shard_t;
 
 /*  How the rows of ragged columns are stored in a batch. */
 typedef enum { TND_RAGGED_PAD, TND_RAGGED_PACK } tnd_batch_ragged_t;
@@ -94,6 +101,7 @@ typedef struct {
     const tnd_pack_options_t *pack;     /* NULL: rows as they come */
     uint64_t replicas;
     int split;     /* tnd_split_t */
+    bool apart;    /* lanes feed replicas of their own */
     int remainder; /* tnd_remainder_t */
     bool span_epochs;
     uint64_t skip;

@@ -51,6 +51,8 @@
     X(USER_UNCHECKED, "a process of another user may take the place of a peer")                    \
     X(ROUND_UNCOUNTED, "a peer gets no more time on a link with long round trips")                 \
     X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without GOODBYE")        \
+    X(PARTS_NOT_ROTATED, "all lanes that feed replicas of their own begin with the largest part")  \
+    X(PIECES_IN_A_ROW, "a lane keeps pieces of a batch that follow one another")                   \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
     X(WINDOW_UNASKED, "a join that a feeder does not tell its window does not ask for it")         \
     X(STALE_UNSAID, "an actor that starts after the clock went back is ignored")                   \

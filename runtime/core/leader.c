@@ -66,6 +66,7 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     self->cuts = config->cuts + (config->generation > 0);
     self->cut_generation = config->generation > 0 ? config->generation + 1 : 0;
     tnd_assembly_init(&self->steps, at, from, feeders, config->steps_open_max);
+    self->steps.alike = config->lanes_alike;
     return self;
 }
 

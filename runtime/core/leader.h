@@ -21,7 +21,7 @@
 #define TND_RUNTIME_CORE_LEADER_H
 
 #include "runtime/core/protocol/effect.h"
-#include "runtime/core/members.h"
+#include "runtime/core/session/members.h"
 
 typedef enum {
     TND_LEADER_CORE_JOINING,  /* hosts are missing */
@@ -46,6 +46,7 @@ typedef struct {
     const char *const *hosts;  /* names; likewise */
     const uint8_t *host_flags; /* by host: TND_HOST_*; likewise; NULL: none */
     uint32_t host_count, lanes;
+    bool lanes_alike;            /* each has all rows */
     uint64_t start_timeout_ns;   /* all must be up by then, except while a host reports progress */
     uint64_t hung_after_ns;      /* a host that opens its data may report none for so long */
     uint64_t restart_timeout_ns; /* how long a lost host that the stream needs may be away */

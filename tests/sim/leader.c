@@ -371,6 +371,7 @@ void sim_leader_start(sim_t *self)
                                        .host_count = plan->hosts,
                                        .host_flags = self->host_flags,
                                        .lanes = plan->lanes,
+                                       .lanes_alike = plan->feed == TND_FEED_PIECES,
                                        .start_timeout_ns = plan->start_timeout_ns,
                                        .hung_after_ns = plan->hung_after_ns,
                                        .restart_timeout_ns = 3 * plan->dead_after_ns,

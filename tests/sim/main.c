@@ -137,6 +137,8 @@ static void print_config(const sim_plan_t *plan)
            tnd_split_name(plan->split), remainders[plan->remainder],
            plan->span_epochs ? "true" : "false", plan->hosts, plan->workers, plan->readers,
            plan->feeders, plan->reductions, plan->block_rows);
+    static const char *const feeds[] = {"together", "apart", "pieces"};
+    printf("\"feed\":\"%s\",", feeds[plan->feed]);
     printf("\"skip\":%u,\"by_length\":%s,\"cached\":%s,", plan->skip,
            sim_plan_stores(plan) ? "true" : "false", plan->cached ? "true" : "false");
     if (plan->take > 0)

@@ -1,11 +1,11 @@
-/*  runtime/core/members.h - the hosts and actors of a run: which are up, lost or due to be restarted.
+/*  runtime/core/session/members.h - the hosts and actors of a run: which are up, lost or due to be restarted.
  *
  *  Part of the leader (leader.h).  It records what the leader is told and answers questions about
  *  it; the leader decides what follows.
  *
  *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
-#ifndef TND_RUNTIME_CORE_MEMBERS_H
-#define TND_RUNTIME_CORE_MEMBERS_H
+#ifndef TND_RUNTIME_CORE_SESSION_MEMBERS_H
+#define TND_RUNTIME_CORE_SESSION_MEMBERS_H
 
 #include <stddef.h>
 
