@@ -113,7 +113,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     if (!goes_on) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);
-        tnd_leader_end(self, TND_OUTCOME_LOST, text);
+        tnd_leader_end_without(self, TND_RESUMPTION_LOST, text);
         return;
     }
     if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)

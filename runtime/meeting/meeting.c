@@ -21,7 +21,10 @@
 #include "runtime/meeting/roster_text.h"
 #include "runtime/plan/pace.h"
 
-enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256, LEADS = TND_NEWCOMER_FIRST - 1 };
+enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256 };
+
+/*  Rank 0 has the id that it will have in the run, which also answers those that come late. */
+#define LEADS tnd_host_id(0)
 
 /*  Control connections of runs have other terms, so that none is taken for a meeting. */
 static const uint64_t meeting_terms[2] = {0x6d65657420686572, 0x1};
@@ -62,7 +65,7 @@ static tnd_meeting_end_t end_with(meeting_t *self, tnd_meeting_end_t end, const 
 static tnd_status_t open_hub(meeting_t *self, bool leads)
 {
     uint64_t life = tnd_clock_read(CLOCK_REALTIME);
-    self->id = leads ? LEADS : tnd_newcomer_id(life);
+    self->id = leads ? LEADS : tnd_attendee_id(life);
     tnd_hub_config_t config = {
         .self = self->id,
         .name = "launch",
@@ -200,7 +203,7 @@ static tnd_meeting_end_t take_arrival(meeting_t *self, tnd_roster_t *roster, tnd
                  arrival->why);
     if (arrival->kind != TND_ARRIVAL_MESSAGE)
         return end;
-    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_newcomer(arrival->peer);
+    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer);
     if (asks && arrival->msg.note.number == TND_ROSTER_HAS_LIST)
         (void)tnd_roster_leave(roster, arrival->peer);
     else if (asks)
@@ -223,6 +226,7 @@ static tnd_meeting_end_t miss(meeting_t *self, const tnd_roster_t *roster)
 static void close_roster(meeting_t *self, tnd_roster_t *roster)
 {
     tnd_roster_process_t *processes = tnd_allocate_zeroed(roster->own.size, sizeof *processes);
+    self->list.number = tnd_meeting_file_life();
     self->list.count = tnd_roster_close(roster, processes);
     self->list.processes = processes;
     for (uint32_t r = 1; r < roster->own.size; r++)
@@ -382,6 +386,8 @@ static tnd_status_t take_word(meeting_t *self, tnd_arrival_t *arrival, uint64_t 
         say(self, arrival->port, TND_ROSTER_COMES);
         break;
     case TND_ARRIVAL_LOST:
+        if (*seated_p && self->plan->restarts.run > 0) /* a run that starts again meets here */
+            self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
         *seated_p = false;
         break;
     case TND_ARRIVAL_REFUSED:
