@@ -37,6 +37,9 @@ static const uint64_t again_ns = 200000000, linger_ns = 2000000000, return_ns = 
  *  long one whose file is there already. */
 static const uint64_t address_ns = 300000000, answer_ns = 2000000000, probe_ns = 1000000000;
 
+/*  How much longer than others rank 0 may take to end a session whose hosts were lost. */
+static const uint64_t session_end_ns = 20000000000;
+
 typedef struct {
     const tnd_network_t *network;
     void *context;
@@ -543,10 +546,12 @@ static bool is_led(const meeting_t *self, uint64_t *life_p)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static tnd_meeting_end_t meet(meeting_t *self)
+static tnd_meeting_end_t meet(meeting_t *self, bool again)
 {
     self->context = self->network->create();
     self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
+    if (again && self->own.process.rank > 0)
+        self->until_ns += session_end_ns;
     tnd_meeting_end_t end = self->own.process.rank == 0 ? lead(self) : attend(self);
     if (self->hub != NULL)
         tnd_hub_close(&self->hub, linger_ns);
@@ -602,7 +607,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     if (end != TND_MEETING_HELD ||
         tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK)
         return TND_MEETING_TOPOLOGY;
-    end = meet(&self);
+    end = meet(&self, wish->again);
     if (end != TND_MEETING_HELD)
         return end;
     renumber(launch, &self.list);
@@ -625,7 +630,7 @@ tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph
         tnd_meeting_expect(graph, launch);
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){NULL, NULL}, &error) ==
+    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){.leader = NULL}, &error) ==
         TND_MEETING_HELD)
         return TND_OK;
     if (error.text[0] != '\0')

@@ -656,7 +656,7 @@ static int run_graph(const tnd_request_t *request)
     bool again = false; /* the run starts again */
     tnd_meeting_expect(graph, &run.launch);
     if (tnd_load_check(graph))
-        code = tnd_launch_meet(&run.launch, graph, request);
+        code = tnd_launch_meet(&run.launch, graph, request, run.start.resumption.number > 0);
     if (code == TND_EXIT_OK) {
         run.whole = tnd_placement_whole(tnd_graph_plan(graph));
         run.plan = tnd_graph_plan(graph);

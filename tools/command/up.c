@@ -513,7 +513,7 @@ static int up_graph(const tnd_request_t *request)
             child_t *child = &up.children[up.count++];
             child->name = plan->hosts[h].name;
             child->process =
-                (tnd_child_t){.plan = plan, .host = h, .guided = h > 0 && plan->restarts.run > 0};
+                (tnd_child_t){.plan = plan, .host = h, .resumes = plan->restarts.run > 0};
             child->out.file = child->err.file = -1;
             up.width = strlen(child->name) > up.width ? strlen(child->name) : up.width;
         }
