@@ -45,6 +45,8 @@ void tnd_host_break(tnd_host_t *self, const char *why);
 uint32_t tnd_host_port(const tnd_host_t *self);
 /*  Why the run failed or was stopped; "" if neither.  Waits for the reason if a step failed here. */
 const char *tnd_host_why(tnd_host_t *self);
+/*  Why the run starts again, as far as this host knows.  Valid after the run. */
+void tnd_host_resumption_end(const tnd_host_t *self, tnd_resumption_end_t *end);
 /*  Why the model could not be saved; "" if it was saved or no save was requested. */
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room);
 /*  Stops the run if it has not ended, and waits for its actors, for a limited time. */

@@ -71,6 +71,7 @@ typedef struct {
 /*  What was refused of others. */
 typedef struct {
     uint32_t *violations; /* messages, by host */
+    bool *left_out;       /* by host: this connection is of an earlier session */
     bool stranger_said;   /* a process that is none of the hosts was reported */
 } tnd_host_refused_t;
 
@@ -79,7 +80,8 @@ struct tnd_host {
     const tnd_plan_t *plan;
     tnd_plan_t *changed_plan; /* with the options that the leader has changed here; NULL: none */
     char nonce[48], control[128];
-    tnd_life_t life; /* of this process in the run */
+    tnd_life_t life;  /* of this process in the run */
+    uint64_t session; /* the life of the leader, as it has told; 0: not yet */
     tnd_hub_t *hub;
     pthread_t thread;
     tnd_pages_t *pages;

@@ -64,6 +64,7 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
 {
     tnd_leader_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
+    self->config.resumption.max = (uint32_t)config->plan->restarts.run;
     self->output = *output;
     self->plan = config->plan;
     self->hosts = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->hosts);
@@ -177,6 +178,53 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_leader_tell_outcome(self, h);
     self->output.end(self->output.context, outcome, self->why);
+}
+
+/*  Where the next start begins. */
+static void tell_start(tnd_leader_t *self, const tnd_resumption_t *next, bool asked, char *text,
+                       size_t room)
+{
+    char from[80] = "at the start", count[64] = "";
+    uint64_t last = self->writer != NULL ? tnd_checkpoint_writer_last(self->writer) : 0;
+    if (last > 0)
+        snprintf(from, sizeof from, "after step %" PRIu64 ", the last checkpoint", last - 1);
+    if (!asked)
+        snprintf(count, sizeof count, " (%" PRIu32 " of %" PRIu32 ")", next->losses, next->max);
+    snprintf(text, room, "; the hosts that are there start again %s%s", from, count);
+}
+
+void tnd_leader_end_without(tnd_leader_t *self, tnd_resumption_cause_t cause, const char *why)
+{
+    char text[sizeof self->why];
+    tnd_resumption_end_t end = {.cause = cause, .drains = self->run.touches.drains};
+    const tnd_resume_t *from =
+        self->writer != NULL ? tnd_checkpoint_writer_resume(self->writer) : NULL;
+    end.saved = self->writer != NULL &&
+                tnd_checkpoint_writer_last(self->writer) > (from != NULL ? from->step : 0);
+    self->resumption_end = end;
+    tnd_resumption_t next = tnd_resumption_next(&self->config.resumption, &end);
+    int used = snprintf(text, sizeof text, "%.700s", why);
+    switch (tnd_resumption_decide(&self->config.resumption, &end)) {
+    case TND_RESUMPTION_AGAIN:
+        tell_start(self, &next, cause == TND_RESUMPTION_ASKED, text + used,
+                   sizeof text - (size_t)used);
+        tnd_leader_end(self, TND_OUTCOME_AGAIN, text);
+        return;
+    case TND_RESUMPTION_ENDS_OFTEN:
+        snprintf(text + used, sizeof text - (size_t)used,
+                 "; it has started again without a new checkpoint as often as `restarts: {run: "
+                 "%" PRIu32 "}` allows",
+                 self->config.resumption.max);
+        break;
+    case TND_RESUMPTION_ENDS:
+        break;
+    }
+    tnd_leader_end(self, TND_OUTCOME_LOST, text);
+}
+
+tnd_resumption_end_t tnd_leader_resumption_end(const tnd_leader_t *self)
+{
+    return self->resumption_end;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -567,6 +615,13 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
     return !tnd_checkpoint_writer_busy(self->writer);
 }
 
+/*  Hosts that have met, or that have begun, were there. */
+static tnd_resumption_cause_t loss_of(const tnd_leader_t *self, const chain_t *chain)
+{
+    bool was_there = self->plan->roster != 0 || tnd_leader_core_generation(chain->session) > 0;
+    return was_there ? TND_RESUMPTION_LOST : TND_RESUMPTION_ABSENT;
+}
+
 /*  Whether the run ends because a chain has failed. */
 static bool has_failed(tnd_leader_t *self, chain_t *chain)
 {
@@ -578,8 +633,12 @@ static bool has_failed(tnd_leader_t *self, chain_t *chain)
     if (tnd_leader_core_state(chain->session) != TND_LEADER_CORE_FAILED)
         return false;
     tnd_leader_report_reasons(self, chain);
-    tnd_leader_end(self, outcomes[tnd_leader_core_cause(chain->session)],
-                   tnd_leader_core_why(chain->session));
+    const char *why = tnd_leader_core_why(chain->session);
+    tnd_outcome_t outcome = outcomes[tnd_leader_core_cause(chain->session)];
+    if (outcome == TND_OUTCOME_LOST)
+        tnd_leader_end_without(self, loss_of(self, chain), why);
+    else
+        tnd_leader_end(self, outcome, why);
     return true;
 }
 

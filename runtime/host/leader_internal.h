@@ -106,9 +106,10 @@ struct tnd_leader {
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     tnd_refusal_log_t refusals;
-    tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
-    char paused_by[32];    /* the user who asked for the pause */
-    tnd_outcome_t outcome; /* once ended */
+    tnd_plan_t *changed; /* the plan with the options that users set; NULL: none was */
+    char paused_by[32];  /* the user who asked for the pause */
+    tnd_resumption_end_t resumption_end; /* of TND_OUTCOME_AGAIN */
+    tnd_outcome_t outcome;               /* once ended */
     char why[1024];
 };
 

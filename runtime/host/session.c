@@ -208,6 +208,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .steps_max = wishes->steps_max,
         .may_be_empty = wishes->may_be_empty,
         .start = wishes->start,
+        .resumption = wishes->resumption,
         .save = wishes->save,
         .observer = wishes->observer,
         .transport = tnd_network->hub,
@@ -293,6 +294,11 @@ void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room)
     tnd_host_unsaved_why(session->host, text, room);
 }
 
+void tnd_session_resumption_end(const tnd_session_t *session, tnd_resumption_end_t *end)
+{
+    tnd_host_resumption_end(session->host, end);
+}
+
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
 {
     return tnd_host_wait(session->host, 0);
@@ -339,6 +345,7 @@ static tnd_status_t status_of(tnd_outcome_t outcome)
     case TND_OUTCOME_FAILED:
     case TND_OUTCOME_LOST:
     case TND_OUTCOME_UNUSABLE:
+    case TND_OUTCOME_AGAIN:
         return TND_FAILED;
     }
     return TND_FAILED;
@@ -672,7 +679,8 @@ static void leave_note(tnd_session_t *session)
 {
     static const int codes[] = {[TND_OUTCOME_FAILED] = 1,
                                 [TND_OUTCOME_LOST] = 75,
-                                [TND_OUTCOME_UNUSABLE] = 78}; /* of `tundish run` */
+                                [TND_OUTCOME_UNUSABLE] = 78,
+                                [TND_OUTCOME_AGAIN] = 75}; /* of `tundish run` */
     const tnd_host_config_t *config = tnd_host_config(session->host);
     tnd_outcome_t outcome = tnd_host_wait(session->host, TND_NEVER);
     if (config->host != 0 || status_of(outcome) != TND_FAILED)

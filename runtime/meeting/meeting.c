@@ -21,7 +21,10 @@
 #include "runtime/meeting/roster_text.h"
 #include "runtime/plan/pace.h"
 
-enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256, LEADS = TND_NEWCOMER_FIRST - 1 };
+enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256 };
+
+/*  Rank 0 has the id that it will have in the run, which also answers those that come late. */
+#define LEADS tnd_host_id(0)
 
 /*  Control connections of runs have other terms, so that none is taken for a meeting. */
 static const uint64_t meeting_terms[2] = {0x6d65657420686572, 0x1};
@@ -33,6 +36,9 @@ static const uint64_t again_ns = 200000000, linger_ns = 2000000000, return_ns = 
 /*  How long an address of the file has to answer, how long a leader has that is connected, and how
  *  long one whose file is there already. */
 static const uint64_t address_ns = 300000000, answer_ns = 2000000000, probe_ns = 1000000000;
+
+/*  How much longer than others rank 0 may take to end a session whose hosts were lost. */
+static const uint64_t session_end_ns = 20000000000;
 
 typedef struct {
     const tnd_network_t *network;
@@ -62,7 +68,7 @@ static tnd_meeting_end_t end_with(meeting_t *self, tnd_meeting_end_t end, const 
 static tnd_status_t open_hub(meeting_t *self, bool leads)
 {
     uint64_t life = tnd_clock_read(CLOCK_REALTIME);
-    self->id = leads ? LEADS : tnd_newcomer_id(life);
+    self->id = leads ? LEADS : tnd_attendee_id(life);
     tnd_hub_config_t config = {
         .self = self->id,
         .name = "launch",
@@ -200,7 +206,7 @@ static tnd_meeting_end_t take_arrival(meeting_t *self, tnd_roster_t *roster, tnd
                  arrival->why);
     if (arrival->kind != TND_ARRIVAL_MESSAGE)
         return end;
-    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_newcomer(arrival->peer);
+    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer);
     if (asks && arrival->msg.note.number == TND_ROSTER_HAS_LIST)
         (void)tnd_roster_leave(roster, arrival->peer);
     else if (asks)
@@ -223,6 +229,7 @@ static tnd_meeting_end_t miss(meeting_t *self, const tnd_roster_t *roster)
 static void close_roster(meeting_t *self, tnd_roster_t *roster)
 {
     tnd_roster_process_t *processes = tnd_allocate_zeroed(roster->own.size, sizeof *processes);
+    self->list.number = tnd_meeting_file_life();
     self->list.count = tnd_roster_close(roster, processes);
     self->list.processes = processes;
     for (uint32_t r = 1; r < roster->own.size; r++)
@@ -382,6 +389,8 @@ static tnd_status_t take_word(meeting_t *self, tnd_arrival_t *arrival, uint64_t 
         say(self, arrival->port, TND_ROSTER_COMES);
         break;
     case TND_ARRIVAL_LOST:
+        if (*seated_p && self->plan->restarts.run > 0) /* a run that starts again meets here */
+            self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
         *seated_p = false;
         break;
     case TND_ARRIVAL_REFUSED:
@@ -537,10 +546,12 @@ static bool is_led(const meeting_t *self, uint64_t *life_p)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static tnd_meeting_end_t meet(meeting_t *self)
+static tnd_meeting_end_t meet(meeting_t *self, bool again)
 {
     self->context = self->network->create();
     self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
+    if (again && self->own.process.rank > 0)
+        self->until_ns += session_end_ns;
     tnd_meeting_end_t end = self->own.process.rank == 0 ? lead(self) : attend(self);
     if (self->hub != NULL)
         tnd_hub_close(&self->hub, linger_ns);
@@ -596,7 +607,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     if (end != TND_MEETING_HELD ||
         tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK)
         return TND_MEETING_TOPOLOGY;
-    end = meet(&self);
+    end = meet(&self, wish->again);
     if (end != TND_MEETING_HELD)
         return end;
     renumber(launch, &self.list);
@@ -619,7 +630,7 @@ tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph
         tnd_meeting_expect(graph, launch);
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){NULL, NULL}, &error) ==
+    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){.leader = NULL}, &error) ==
         TND_MEETING_HELD)
         return TND_OK;
     if (error.text[0] != '\0')

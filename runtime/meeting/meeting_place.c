@@ -112,7 +112,7 @@ static tnd_meeting_wish_t complete(const tnd_meeting_wish_t *wish)
 {
     tnd_meeting_wish_t whole = *wish;
     if (whole.leader == NULL && whole.folder == NULL)
-        whole = (tnd_meeting_wish_t){getenv("TUNDISH_LEADER"), getenv("TUNDISH_MEET")};
+        whole = (tnd_meeting_wish_t){getenv("TUNDISH_LEADER"), getenv("TUNDISH_MEET"), wish->again};
     if (whole.leader != NULL && whole.leader[0] == '\0')
         whole.leader = NULL;
     if (whole.leader != NULL || (whole.folder != NULL && whole.folder[0] == '\0'))

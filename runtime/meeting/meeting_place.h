@@ -14,6 +14,7 @@ enum { TND_MEETING_PORTS = 16 };
 typedef struct {
     const char *leader; /* "ADDRESS[:PORT]" */
     const char *folder; /* that all processes share; `leader` comes before it */
+    bool again;         /* the run starts again: rank 0 may still have to end the session before */
 } tnd_meeting_wish_t;
 
 typedef struct {

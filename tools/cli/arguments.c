@@ -81,6 +81,7 @@ static const tnd_argument_t arguments[] = {
     {"--remove", NULL, "removes indexes", TAKES(FLAG, remove)},
     {"--stream", NULL, "prints a line of JSON every --interval", TAKES(FLAG, stream)},
     {"--bad", NULL, "shows the bad records of the run", TAKES(FLAG, bad)},
+    {"--run", NULL, "starts the whole run again, from its newest checkpoint", TAKES(FLAG, whole)},
     {"--restarts", NULL, "shows what was started again, and why", TAKES(FLAG, restarts)},
     {"--pages", NULL,
      "with --stream: prints copies of the statistics, for --via on another machine",
@@ -328,6 +329,8 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
     tnd_setting_t *settings = tnd_allocate_zeroed(count + 1, sizeof *settings);
     *request = (tnd_request_t){.files = files,
                                .settings = settings,
+                               .words = words,
+                               .word_count = count,
                                .steps = UINT64_MAX,
                                .sample = UINT64_MAX,
                                .step = UINT64_MAX};

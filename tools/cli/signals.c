@@ -84,6 +84,14 @@ void tnd_signals_expect(void)
             sigaction(numbers[i], &action, NULL);
 }
 
+void tnd_signals_expect_again(void)
+{
+    sigset_t set;
+    tnd_signals_expect();
+    tnd_signals_set(&set);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 void tnd_signals_hold(tnd_signals_t *self)
 {
     sigset_t set;

@@ -44,6 +44,8 @@ void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t r
 /*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing
  *  has begun. */
 void tnd_signals_expect(void);
+/*  Same, in a program that is run again with the signals blocked: one that has come meanwhile ends it. */
+void tnd_signals_expect_again(void);
 /*  Blocks the signals until begin.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
 /*  The callbacks are set.  Errors: TND_FAILED if the system allows no thread or descriptor; signals stay

@@ -14,6 +14,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/clock.h"
+#include "runtime/checkpoint/store.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/resources.h"
 #include "tools/remote/machines.h"
@@ -67,6 +68,8 @@ typedef struct {
     tnd_output_merge_t merge;
     tnd_log_t log;
     const char *saver; /* the host with the first replica */
+    uint64_t newest;   /* steps of the newest checkpoint when the leader was lost last */
+    uint32_t losses;   /* of the leader since that one */
 } up_t;
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -170,9 +173,38 @@ static void take_output(up_t *up, uint32_t index, bool error, bool whole)
 
 /* --- children --------------------------------------------------------------------------------- */
 
+/*  The steps of the newest checkpoint; 0: there is none. */
+static uint64_t newest_of(const tnd_plan_t *plan)
+{
+    uint64_t *steps = NULL, newest = 0;
+    size_t count = 0;
+    if (plan->checkpoint == NULL ||
+        tnd_store_list(plan->checkpoint->dir, &steps, &count, NULL) != TND_OK)
+        return 0;
+    for (size_t i = 0; i < count && newest == 0; i++)
+        newest = tnd_store_has(plan->checkpoint->dir, steps[i]) ? steps[i] : 0;
+    free(steps);
+    return newest;
+}
+
+/*  Whether a leader that was killed is started again: its own hosts, which it loses, end as well, and
+ *  are started again. */
+static bool leads_again(up_t *up, const tnd_plan_t *plan)
+{
+    if (plan->restarts.run == 0 || up->signals > 0 || up->done || up->code != TND_EXIT_OK)
+        return false;
+    uint64_t newest = newest_of(plan);
+    up->losses = newest > up->newest ? 1 : up->losses + 1;
+    up->newest = newest;
+    return up->losses <= plan->restarts.run;
+}
+
 static bool start(up_t *up, uint32_t index)
 {
     child_t *child = &up->children[index];
+    tnd_request_t request = *up->request;
+    if (up->losses > 0 && up->newest > 0)
+        request.resume = "latest";
     int out[2], err[2];
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
         tnd_log_complain(&up->log, "", "up", "cannot make a pipe: %s", strerror(errno));
@@ -180,8 +212,8 @@ static bool start(up_t *up, uint32_t index)
     }
     tnd_child_terms_t terms = {
         .out = out[1], .err = err[1], .death_signal = SIGTERM, .mask = &up->mask};
-    char **words = tnd_child_words(up->request, child->name, child->process.host == 0,
-                                   child->name == up->saver);
+    char **words =
+        tnd_child_words(&request, child->name, child->process.host == 0, child->name == up->saver);
     bool started = tnd_child_start(&child->process, words, &terms);
     tnd_child_words_free(words);
     close(out[1]);
@@ -230,7 +262,8 @@ static void take_ended(up_t *up, uint32_t index, int status)
     bool leader = child->process.host == 0;
     /* A host succeeds only after the whole run did, wherever its leader is. */
     up->done = up->done || code == TND_EXIT_OK;
-    up->led = up->led && !leader && !up->done;
+    bool again = leader && WIFSIGNALED(status) && leads_again(up, child->process.plan);
+    up->led = up->led && (!leader || again) && !up->done;
     bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
     tnd_child_verdict_t verdict =
         tnd_child_ended(&child->process, status, needed, text, sizeof text);
@@ -479,7 +512,8 @@ static int up_graph(const tnd_request_t *request)
             }
             child_t *child = &up.children[up.count++];
             child->name = plan->hosts[h].name;
-            child->process = (tnd_child_t){.plan = plan, .host = h};
+            child->process =
+                (tnd_child_t){.plan = plan, .host = h, .resumes = plan->restarts.run > 0};
             child->out.file = child->err.file = -1;
             up.width = strlen(child->name) > up.width ? strlen(child->name) : up.width;
         }

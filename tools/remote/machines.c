@@ -49,6 +49,7 @@ typedef struct {
     bool needed; /* the run does not begin without it */
     bool answered, named, complained;
     bool killed;       /* by this process */
+    uint64_t until_ns; /* when it has answered at the latest */
     int code;          /* after it has ended */
     uint64_t ended_ns; /* 0: it has not */
 } machine_t;
@@ -60,7 +61,8 @@ typedef struct {
     uint32_t count, running;
     char *bytes; /* of the files */
     size_t size;
-    uint64_t answer_ns;              /* until when all have answered */
+    uint64_t answer_ns; /* the time of the start, of which they have three quarters to answer */
+    uint64_t restarts;  /* starts again after a loss that are left */
     uint32_t spare_first, spare_end; /* ranks without which the run may begin */
     bool told;
     bool done; /* a machine succeeded, which it does only after the whole run did */
@@ -226,6 +228,7 @@ static bool start(up_t *up, machine_t *machine)
                          strerror(errno));
         return false;
     }
+    machine->until_ns = tnd_clock_now() + up->answer_ns / 4 * 3;
     setpgid(pid, pid); /* here too, so that it is true before a signal is sent */
     machine->pid = pid;
     up->running++;
@@ -321,6 +324,24 @@ static void describe(int status, char *text, size_t room)
         snprintf(text, room, "ended with %d", WEXITSTATUS(status));
 }
 
+/*  The others resume without a machine that was lost, or with what is started there now. */
+static bool starts_again(up_t *up, uint32_t index, int status, const char *how)
+{
+    machine_t *machine = &up->machines[index];
+    bool lost = WIFSIGNALED(status) || machine->code == TND_EXIT_PEER ||
+                (machine->code > 128 && machine->code != TND_EXIT_DRAINED);
+    if (!lost || index == 0 || up->restarts == 0 || up->done || up->signals > 0 ||
+        up->code != TND_EXIT_OK)
+        return false;
+    up->restarts--;
+    tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s: it is started again",
+                     machine->name, machine->command, how);
+    machine->answered = machine->needed = false;
+    machine->sent = 0;
+    machine->ended_ns = 0;
+    return start(up, machine);
+}
+
 static void take_ended(up_t *up, uint32_t index, int status)
 {
     machine_t *machine = &up->machines[index];
@@ -348,7 +369,8 @@ static void take_ended(up_t *up, uint32_t index, int status)
     /* One that was stopped while the run ended has failed for no other reason. */
     bool asked = machine->killed || machine->code == TND_EXIT_PEER ||
                  (machine->code == TND_EXIT_DRAINED && up->pressed > 0);
-    if (machine->code == TND_EXIT_OK || (up->done && asked) || up->pressed > 2)
+    if (machine->code == TND_EXIT_OK || (up->done && asked) || up->pressed > 2 ||
+        starts_again(up, index, status, how))
         return;
     if (machine->code == TND_EXIT_DRAINED) {
         fail(up, machine->code, patience_ns);
@@ -392,12 +414,13 @@ static void take_signal(up_t *up, int signals)
 }
 
 /*  Names the machines that have not answered in time. */
-static void name_silent(up_t *up)
+static void name_silent(up_t *up, uint64_t now)
 {
     char why[100];
     snprintf(why, sizeof why, "has not answered for %.3g s", 1e-9 * 0.75 * (double)up->answer_ns);
     for (uint32_t i = 0; i < up->count; i++)
-        if (!up->machines[i].answered && up->machines[i].pid > 0 && !up->machines[i].named)
+        if (!up->machines[i].answered && up->machines[i].pid > 0 && !up->machines[i].named &&
+            now >= up->machines[i].until_ns)
             miss(up, &up->machines[i], why);
 }
 
@@ -432,7 +455,7 @@ static void serve_machine(up_t *up, uint32_t index, const struct pollfd *files)
     }
 }
 
-static void watch(up_t *up, int signals, uint64_t answer_until_ns)
+static void watch(up_t *up, int signals)
 {
     enum { LOOK_MS = 100 };
     struct pollfd *files = tnd_allocate_zeroed(FILES * (size_t)up->count + 1, sizeof *files);
@@ -446,8 +469,7 @@ static void watch(up_t *up, int signals, uint64_t answer_until_ns)
             serve_machine(up, i, &files[FILES * i + 1]);
         if (files[0].revents != 0)
             take_signal(up, signals);
-        if (tnd_clock_now() >= answer_until_ns)
-            name_silent(up);
+        name_silent(up, tnd_clock_now());
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
     }
@@ -468,7 +490,7 @@ static int perform(up_t *up)
         started = start(up, &up->machines[i]);
     if (!started)
         fail(up, TND_EXIT_FAILED, 0);
-    watch(up, signals, tnd_clock_now() + up->answer_ns / 4 * 3);
+    watch(up, signals);
     close(signals);
     if (!up->done)
         fail(up, TND_EXIT_PEER, 0); /* no machine was there, and each has been named */
@@ -549,6 +571,7 @@ static int check(up_t *up)
     if (code == TND_EXIT_OK) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
         up->answer_ns = plan->start_timeout_ns;
+        up->restarts = plan->restarts.run;
         if (plan->least > 0) {
             up->spare_first = plan->rest_first > 0 ? plan->rest_first : 1; /* rank 0 leads */
             up->spare_end = plan->rest_first + plan->rest_count;

@@ -229,6 +229,7 @@ tnd_status_t tnd_run_carry_out(tnd_run_t *self, tnd_verb_t verb, uint32_t value,
     case TND_TOUCH_SET:
         return tnd_leader_core_ask_depth(self->session, value, error);
     case TND_TOUCH_SCALE:
+    case TND_TOUCH_START_AGAIN:
         break; /* hosts that are told do it */
     }
     return TND_OK;
