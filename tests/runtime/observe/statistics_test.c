@@ -1,6 +1,7 @@
 /*  Covers runtime/observe/statistics.h: pages are shared memory that another process could read,
  *  time goes to the state that it was spent in, the file is gone afterwards. */
 #include "runtime/observe/statistics.h"
+#include "runtime/pages/page_folders.h"
 
 #include <dirent.h>
 #include <stdio.h>
