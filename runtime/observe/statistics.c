@@ -626,6 +626,22 @@ uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now)
     return tnd_word_read(&self->work_ns) + (works ? now - since : 0);
 }
 
+tnd_device_doing_t tnd_device_doing(const tnd_device_page_t *self)
+{
+    uint64_t state = tnd_word_read(&self->state), pending = tnd_word_read(&self->pending);
+    tnd_device_doing_t doing = {.state = (tnd_device_state_t)(state & 0xff),
+                                .replica = state >> 8,
+                                .step = tnd_word_read(&self->step),
+                                .since_ns = tnd_word_read(&self->since_ns)};
+    if (doing.state != TND_DEVICE_IDLE || tnd_word_read(&self->timed) == 0 ||
+        (pending & 0xff) != TND_PENDING_WORK)
+        return doing;
+    doing.state = TND_DEVICE_STEP;
+    doing.step = pending >> 8;
+    doing.since_ns = tnd_word_read(&self->pending_since_ns);
+    return doing;
+}
+
 uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now)
 {
     uint64_t since = tnd_word_read(&self->wait_since_ns);

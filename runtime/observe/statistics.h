@@ -248,6 +248,13 @@ uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64
  *  until `now`. */
 uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now);
 uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now);
+/*  What a device does: it may work on a step while its thread does nothing. */
+typedef struct {
+    tnd_device_state_t state;
+    uint64_t replica, step, since_ns;
+} tnd_device_doing_t;
+
+tnd_device_doing_t tnd_device_doing(const tnd_device_page_t *self);
 uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now);
 /*  Adds to a packed second of a feeder the parts of it (0 to 1) that the busiest device was in its
  *  step and the program between its calls, and back. */
