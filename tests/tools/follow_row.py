@@ -148,7 +148,7 @@ def test_bad_input_is_refused(folder):
     path = graph(folder, ", epochs: 2", files=6)
     (folder / "sub").mkdir()
     for words, text in (
-            (("x-0.npy:100",), f"{folder}/x-0.npy has 100 rows, numbered from 0: there is no row 100"),
+            (("x-0.npy:100",), f"{folder}/x-0.npy has 100 rows, numbered from 0: row 100 does not exist"),
             (("x-9.npy:1",), "no source has a file `x-9.npy`; did you mean `x-0.npy`?"),
             (("quite/other:1",), f"no source has a file `quite/other`; they have {folder}/x-0.npy, "
              f"{folder}/x-1.npy, {folder}/x-2.npy, {folder}/x-3.npy and 2 more"),

@@ -197,7 +197,7 @@ static bool is_known(search_t *self)
         tnd_complain("follow", "`%s` may be %s: write more of the path", self->wanted, names);
     else if (places->row >= places->rows)
         tnd_complain("follow",
-                     "%s has %" PRIu64 " row%s, numbered from 0: there is no row %" PRIu64,
+                     "%s has %" PRIu64 " row%s, numbered from 0: row %" PRIu64 " does not exist",
                      places->file, places->rows, places->rows == 1 ? "" : "s", places->row);
     else
         self->code = TND_EXIT_OK;

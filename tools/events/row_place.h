@@ -30,7 +30,7 @@ typedef struct {
 } tnd_row_places_t;
 
 /*  Finds `written`, "FILE:ROW", where FILE is a path or enough of its end.  `epochs` has the epoch of
- *  each chain.  TND_EXIT_OK; TND_EXIT_USAGE if there is no such file, row or epoch; TND_EXIT_FAILED
+ *  each chain.  TND_EXIT_OK; TND_EXIT_USAGE if the file, row or epoch does not exist; TND_EXIT_FAILED
  *  if it cannot be known before the run; TND_EXIT_TOPOLOGY if the data cannot be opened.  The error
  *  is printed. */
 int tnd_row_places_find(tnd_row_places_t *self, const char *written, tnd_graph_t *graph,
