@@ -154,8 +154,7 @@ bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
     return true;
 }
 
-/*  Whether the operations of the chain leave the number of rows as it is. */
-static bool keeps_rows(const tnd_plan_t *plan, uint32_t chain)
+bool tnd_plan_keeps_rows(const tnd_plan_t *plan, uint32_t chain)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         if (plan->instances[i].chain != chain || !has_role(&plan->instances[i], TND_ROLE_WORKER))
@@ -194,7 +193,7 @@ uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const t
         plan->instances[tnd_plan_batcher(plan, chain, 0)].options;
     uint64_t count = tnd_stream_positions(stream);
     if (count == TND_UNKNOWN || tnd_plan_copies(options) || options->span_epochs ||
-        !keeps_rows(plan, chain))
+        !tnd_plan_keeps_rows(plan, chain))
         return TND_UNKNOWN;
     if (tnd_plan_feed(plan, chain) == TND_FEED_APART)
         return steps_apart(plan, options, stream);

@@ -40,6 +40,9 @@ uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
  *  isolated actors are parts of their host. */
 bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane);
 
+/*  Whether no operation of a chain drops or adds rows. */
+bool tnd_plan_keeps_rows(const tnd_plan_t *plan, uint32_t chain);
+
 /*  Steps of an epoch of a chain with a batcher; TND_UNKNOWN if operations may change the number of
  *  rows, if steps span epochs, or if the number of rows is unknown. */
 uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain,

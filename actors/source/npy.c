@@ -57,5 +57,6 @@ const tnd_source_t tnd_source_npy = {
     .ahead = tnd_columns_ahead,
     .sizes = tnd_columns_sizes,
     .where = tnd_columns_where,
+    .locate = &tnd_columns_locate,
     .close = tnd_columns_close,
 };

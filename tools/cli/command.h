@@ -39,12 +39,13 @@ typedef struct {
     const char *host, *launch, *data, *report, *metrics, *at, *npz, *log_level,
         *save; /* NULL: not given */
     const char *output, *png, *as, *split, *interval, *via, *on, *leader, *meet, *http, *listen,
-        *token;
+        *token, *row;
     const char *resume;   /* "latest": without a value */
     const char *evaluate; /* the same */
     uint64_t steps;       /* UINT64_MAX: not given */
     uint64_t sample;      /* a position; UINT64_MAX: not given */
     uint64_t step;        /* UINT64_MAX: not given */
+    uint64_t epoch;       /* UINT64_MAX: not given */
     const char *position; /* NULL: not given */
     const char *duration; /* NULL: not given */
     const char *timeout;  /* NULL: not given */
