@@ -100,9 +100,7 @@ static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *dia
     for (uint32_t c = 0; c < plan->chain_count; c++)
         (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        if (tnd_plan_trains(plan, c) != c)
-            tnd_adapted_merge(&self->chains[c].stream.adapted,
-                              self->chains[tnd_plan_trains(plan, c)].stream.adapted);
+        tnd_adapted_merge(&self->chains[c].stream.adapted, self->chains[0].stream.adapted);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known =
