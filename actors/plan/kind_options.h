@@ -33,6 +33,8 @@ typedef struct {
     tnd_numbers_t of; /* their sizes, relative to each other */
     uint64_t index;   /* which */
     uint64_t seed;
+    const char *by;         /* a column: all rows of a value are of one part; NULL: none */
+    const char *stratified; /* a column: the rows of each value are divided alike; NULL: none */
 } tnd_order_part_t;
 
 typedef struct {

@@ -34,7 +34,7 @@ struct tnd_host_start {
     tnd_error_t lacks;      /* why a part of the checkpoint cannot be had; "": it is here */
     char together[512];     /* a warning about all hosts of this machine; "": none */
     tnd_buffer_t *streams;  /* the leader's facts of the streams, not handled yet */
-    tnd_adapted_t *adapted; /* likewise, of the first chain */
+    tnd_adapted_t *adapted; /* likewise, of all chains */
     /*  As told to the leader: how often opening the data has made progress, and what is opened. */
     uint64_t opening_reports, opening_due_ns;
     tnd_buffer_t *opening_note;
@@ -223,16 +223,18 @@ static void say_files(tnd_host_t *self)
     }
 }
 
-/*  Only the chain that trains has such values. */
+/*  Only the chain that trains has values of operations; the parts of rows have the name of a reader. */
 static void say_adapted(tnd_host_t *self)
 {
+    tnd_adapted_t *all = NULL;
     tnd_adapted_parts_t parts;
     tnd_buffer_t *part;
-    for (uint32_t s = 0; s < self->resources.count; s++) {
-        tnd_stream_begin_adapted(&parts, self->resources.data[s].stream.adapted);
-        for (uint64_t number = 0; (part = tnd_stream_adapted_part(&parts)) != NULL; number++)
-            tnd_host_tell_leader(self, TND_MSG_FACTS, number, part);
-    }
+    for (uint32_t s = 0; s < self->resources.count; s++)
+        tnd_adapted_merge(&all, self->resources.data[s].stream.adapted);
+    tnd_stream_begin_adapted(&parts, all);
+    for (uint64_t number = 0; (part = tnd_stream_adapted_part(&parts)) != NULL; number++)
+        tnd_host_tell_leader(self, TND_MSG_FACTS, number, part);
+    tnd_adapted_free(&all);
 }
 
 static void say_facts(tnd_host_t *self)
@@ -301,9 +303,7 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
     }
     /* A chain that evaluates models reads its rows as the chain that trains them. */
     for (uint32_t c = 1; c < self->plan->chain_count; c++)
-        if (tnd_plan_trains(self->plan, c) != c)
-            tnd_adapted_merge(&self->streams[c].adapted,
-                              self->streams[tnd_plan_trains(self->plan, c)].adapted);
+        tnd_adapted_merge(&self->streams[c].adapted, self->streams[0].adapted);
     return TND_OK;
 }
 

@@ -24,7 +24,7 @@ except ImportError:
 
 ROWS, WORST = 1000, 417
 MODULE = """
-import os, struct, sys, time
+import os, struct, subprocess, sys, time
 import numpy
 
 def tokenize(text, lower=False):
@@ -140,6 +140,17 @@ def keep(y):
 def forge(y, words):
     os.write(3, struct.pack(f"<{len(words)}Q", *words))
     return y.astype("f8"), numpy.ones(len(y), "i8")
+
+class Starts:
+    def __init__(self, folder):
+        self.children = [subprocess.Popen(["sleep", "1000"]), subprocess.Popen(["sh", "-c", "sleep 1000; true"])]
+        for child in self.children:
+            open(f"{folder}/child-{child.pid}", "w").close()
+        assert os.waitpid(-1, os.WNOHANG) == (0, 0)
+
+    def __call__(self, y):
+        time.sleep(0.01)
+        return y.astype("f8")
 
 def fork(y):
     os.fork()
@@ -537,6 +548,29 @@ def test_replies_that_make_no_sense_are_refused(folder):
         case = Case(folder, op("forge", "y", "z: f64", many + f", options: {{words: {words}}}"), batch=", block: 1 rows")
         ran = case.run(expect=1)
         assert sense in ran.output, (words, ran.output)
+
+
+def test_what_a_function_starts_ends_with_its_process(folder):
+    case = Case(folder, op("Starts", "y", "z: f64", f", options: {{folder: '{folder}'}}"), epochs=1000)
+
+    def children():
+        return [int(path.name[6:]) for path in folder.glob("child-*")]
+    #  The interpreter is killed, then the process that started it.
+    run = start(case)
+    until(lambda: "step 5", lambda: steps_of(case) >= 5)
+    first = children()
+    assert len(first) >= 2 and all(alive(pid) for pid in first), first
+    for pid in interpreters(run.pid):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: "they still run", lambda: not any(alive(pid) for pid in first))
+    until(lambda: "others", lambda: len(children()) >= 4)
+    run.kill()
+    run.communicate()
+    until(lambda: "they still run", lambda: not any(alive(pid) for pid in children()))
+    #  Nor does one that ends by itself leave any.
+    case = Case(folder, op("Starts", "y", "z: f64", f", options: {{folder: '{folder}'}}"))
+    case.run()
+    until(lambda: "they still run", lambda: not any(alive(pid) for pid in children()))
 
 
 def test_a_function_may_fork(folder):

@@ -105,9 +105,7 @@ static void derive(tnd_preflight_t *self, const tnd_plan_t *plan, tnd_guarded_ca
     for (uint32_t c = 0; c < plan->chain_count; c++)
         (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        if (tnd_plan_trains(plan, c) != c)
-            tnd_adapted_merge(&self->chains[c].stream.adapted,
-                              self->chains[tnd_plan_trains(plan, c)].stream.adapted);
+        tnd_adapted_merge(&self->chains[c].stream.adapted, self->chains[0].stream.adapted);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known =
