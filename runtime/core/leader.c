@@ -51,7 +51,7 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     tnd_halt_init(&self->halt, at, config->member_count);
     at += tnd_align(tnd_halt_bytes(config->member_count));
     self->config = *config;
-    self->drain_end = self->finish_end = TND_UNKNOWN;
+    self->drain_end = self->finish_end = self->over_at = TND_UNKNOWN;
     uint32_t feeders = 0;
     for (uint32_t i = 0; i < config->member_count; i++) {
         self->feeders[i] =
@@ -350,6 +350,7 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
     }
     feeder->committed++;
     feeder->cut = msg->commit.cut ? feeder->committed : feeder->cut;
+    self->over_at = msg->commit.last ? feeder->committed : self->over_at;
     feeder->began = true;
     if (feeder->held < feeder->committed)
         feeder->held = feeder->committed;

@@ -127,7 +127,7 @@ bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p);
  *  later one (TND_ENDLESS), until it is called again.  Before the stream begins, or while it rests. */
 void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch);
 /*  Whether it rests: all steps before are booked, no other one is started, and it is not paused, drains or
- *  over.  *epoch_p: of the next step, as far as that is known. */
+ *  over.  It does not rest after the last step of its last epoch: it ends.  *epoch_p: of the next step, as far as that is known. */
 bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p);
 /*  Gives each feeder so many slots, from some step on (feeder.h).  Where it is asked again, those that
  *  could not allocate them try again.  Errors: the run drains or is over. */

@@ -98,7 +98,8 @@ bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
 {
     const tnd_cursor_t *at = &self->steps.cursor;
     *epoch_p = tnd_assembly_next_epoch(&self->steps);
-    if (!self->started || tnd_leader_core_is_over(self) || self->want_drain || self->halt.wanted)
+    if (!self->started || tnd_leader_core_is_over(self) || self->want_drain || self->halt.wanted ||
+        at->step == self->over_at)
         return false;
     if (TND_BUG(VALIDATION_STARTS_EARLY) && at->step + 1 >= self->halt.rest_step)
         return true;

@@ -447,7 +447,7 @@ static void leader_over(void *context, uint32_t chain)
 {
     tnd_host_t *self = context;
     pthread_mutex_lock(&self->lock);
-    self->end.chains_over = chain + 1;
+    self->end.ends[chain]++;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
@@ -538,6 +538,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->chains = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->chains);
     self->wishes.last_steps =
         tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->wishes.last_steps);
+    self->end.ends = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->end.ends);
     tnd_host_begin_watch(self);
     self->refused.violations =
         tnd_allocate_zeroed(self->plan->host_count, sizeof *self->refused.violations);
@@ -626,6 +627,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->busy.elsewhere);
     free(self->chains);
     free(self->wishes.last_steps);
+    free(self->end.ends);
     tnd_host_end_start(self);
     tnd_host_end_watch(self);
     tnd_host_end_tuning(self);

@@ -25,8 +25,9 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config,
                           tnd_error_t *error) TND_CHECKED;
 /*  Waits until the actors of this host run, or the run has ended. */
 tnd_outcome_t tnd_host_wait_running(tnd_host_t *self);
-/*  On the leader: waits until the observer knows the end of the chain, or the run has ended. */
-void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain);
+/*  On the leader: waits until the observer knows that the chain was fed so many times, or the run has
+ *  ended. */
+void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain, uint64_t times);
 /*  Whether the actors run, or ran. */
 bool tnd_host_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);

@@ -53,7 +53,7 @@ typedef struct {
 /*  How far the run is, and how it ended, as the program is told. */
 typedef struct {
     bool running;
-    uint32_t chains_over; /* on the leader: whose end the observer knows */
+    uint64_t *ends; /* on the leader, by chain: how many of its ends the observer knows */
     tnd_outcome_t outcome;
     char why[1024];
     char cause[100];   /* of a drain, or "" */

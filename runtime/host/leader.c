@@ -383,17 +383,20 @@ static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
 {
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
+    bool finishes = false;
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain;
         uint64_t steps;
         if (strncmp(line, because, strlen(because)) == 0)
             say_drain(self, host, line + strlen(because));
-        if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
+        if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 ||
+            !tnd_leader_is_open(self, chain))
             continue;
-        tnd_run_finish(&self->run, host, steps);
-        return;
+        tnd_run_finish(&self->run, self->chains[chain].session, host, steps);
+        finishes = true;
     }
-    tnd_run_drain(&self->run);
+    if (!finishes)
+        tnd_run_drain(&self->run);
 }
 
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
@@ -657,11 +660,22 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     tnd_leader_close_chain(self, now);
 }
 
-/*  Whether the chain ends because programs ended their loops. */
+/*  Whether feeders of a chain have had its last step. */
+static bool is_fed_whole(const tnd_leader_t *self, const chain_t *chain)
+{
+    bool any = false;
+    for (uint32_t m = 0; m < chain->member_count; m++)
+        any = any || self->model_reported[chain->members[m].id];
+    return any;
+}
+
+/*  Whether the chain ends because programs ended their loops.  One that they pulled to its end while the first
+ *  one rests has a result, which comes. */
 static bool is_finished_by_programs(const tnd_leader_t *self, const chain_t *chain)
 {
     return tnd_leader_core_is_finished(chain->session) &&
-           (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer));
+           (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer)) &&
+           (self->run.resting == NULL || !is_fed_whole(self, chain));
 }
 
 static void run_session(tnd_leader_t *self, chain_t *chain, uint64_t now)

@@ -225,11 +225,11 @@ void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now)
     const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
     bool rests = self->run.resting != NULL;
     report_end(self, chain, end);
-    if (self->output.over != NULL && !rests)
+    if (self->output.over != NULL)
         self->output.over(self->output.context, self->chain);
     if (tnd_leader_fail_without_steps(self, chain, end))
         return;
-    if (self->chain > 0 && tnd_run_touches_goes_on(&self->run.touches))
+    if (self->chain > 0 && chain->over && !self->run.touches.drains)
         keep_result(self);
     if (rests)
         restart_due(self);

@@ -554,18 +554,28 @@ static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *a
     return NULL;
 }
 
+/*  Waits until the account has what this program has got of the chain. */
+static void await_account(tnd_session_t *session, const tnd_run_summary_chain_t *chain)
+{
+    bool runs = tnd_host_running(session->host);
+    const tnd_feed_t *feed = runs ? tnd_host_handle(session->host, chain->plan->feeder) : NULL;
+    uint32_t number = (uint32_t)(chain - session->watch.summary.chains);
+    if (feed == NULL)
+        return;
+    if (tnd_chain_repeats(chain->plan))
+        tnd_host_wait_chain(session->host, number, tnd_feed_ends(feed));
+    else if (tnd_feed_over(feed))
+        tnd_host_wait_chain(session->host, number, 1);
+    else if (!tnd_feed_failed(feed))
+        tnd_run_summary_await(&session->watch.summary, number, tnd_feed_committed(feed));
+}
+
 bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary)
 {
     const tnd_run_summary_chain_t *chain = find_chain(session, actor);
     if (chain == NULL)
         return false;
-    bool runs = tnd_host_running(session->host);
-    const tnd_feed_t *feed = runs ? tnd_host_handle(session->host, chain->plan->feeder) : NULL;
-    uint32_t number = (uint32_t)(chain - session->watch.summary.chains);
-    if (feed != NULL && tnd_feed_over(feed))
-        tnd_host_wait_chain(session->host, number);
-    else if (feed != NULL && !tnd_feed_failed(feed))
-        tnd_run_summary_await(&session->watch.summary, number, tnd_feed_committed(feed));
+    await_account(session, chain);
     pthread_mutex_lock(&session->watch.summary.lock);
     const tnd_ledger_t *ledger = &chain->ledger;
     *summary = (tnd_summary_t){.steps = chain->steps,
@@ -617,6 +627,8 @@ bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *m
     bool found = false;
     if (chain == NULL)
         return false;
+    if (tnd_chain_repeats(chain->plan))
+        await_account(session, chain);
     pthread_mutex_lock(&session->watch.summary.lock);
     const tnd_metric_sums_t *sums = &chain->sums.ended;
     for (uint32_t m = 0; m < sums->count && !found; m++) {
@@ -692,6 +704,16 @@ static void leave_note(tnd_session_t *session)
     tnd_failed_run_write(&note);
 }
 
+/*  A program that has pulled its feed to the end pulls nothing more of those that follow it. */
+static void discard_validations(const tnd_session_t *session)
+{
+    for (uint32_t c = 1; c < session->plan.chain_count; c++) {
+        tnd_feed_t *feed = feed_of_chain(session, c);
+        if (feed != NULL && tnd_feed_repeats(feed))
+            tnd_feed_discard(feed);
+    }
+}
+
 tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
 {
     if (*session_p == NULL)
@@ -704,7 +726,9 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     show_log(session);
     /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
     tnd_status_t saved = TND_OK;
-    if (!tnd_host_over(session->host)) {
+    if (tnd_host_over(session->host)) {
+        discard_validations(session);
+    } else {
         tnd_error_t why;
         saved = finish_saves(session, &why);
         if (saved != TND_OK && session->graph != NULL)

@@ -235,9 +235,9 @@ tnd_status_t tnd_run_carry_out(tnd_run_t *self, tnd_verb_t verb, uint32_t value,
     return TND_OK;
 }
 
-void tnd_run_finish(tnd_run_t *self, uint32_t host, uint64_t steps)
+void tnd_run_finish(tnd_run_t *self, tnd_leader_core_t *session, uint32_t host, uint64_t steps)
 {
-    tnd_leader_core_finish(self->session, host, steps);
+    tnd_leader_core_finish(session, host, steps);
     tnd_run_touches_finish(&self->touches);
 }
 

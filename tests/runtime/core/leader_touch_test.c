@@ -340,3 +340,28 @@ Test(leader, feeders_know_where_they_rest_before_they_begin)
     cr_assert_eq(epoch, 0);
     free(self);
 }
+
+/*  What a feeder knows of its rows comes before the last words of the lanes, or after them. */
+Test(leader, a_chain_does_not_rest_where_it_ends)
+{
+    for (int last = 0; last < 2; last++) {
+        tnd_leader_core_t *self = running();
+        tnd_effect_t effect;
+        uint32_t epoch;
+        tnd_leader_core_rest_at(self, 1, TND_ENDLESS);
+        for (uint32_t i = 0; i < 2; i++) {
+            take_part(self, 0, i);
+            tnd_msg_t msg = {.kind = TND_MSG_COMMIT, .from = FEED_0 + i, .to = TND_LEADER};
+            msg.commit.rows = 1;
+            msg.commit.digest[0] = UINT64_MAX - 1 + i;
+            msg.commit.last = last;
+            tnd_leader_core_message(self, &msg, 0);
+        }
+        while (tnd_leader_core_next(self, 0, &effect))
+            continue;
+        cr_assert_eq(tnd_leader_core_cursor(self)->step, 1);
+        cr_assert_eq(tnd_leader_core_rests(self, &epoch), !last);
+        cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_RUNNING);
+        free(self);
+    }
+}

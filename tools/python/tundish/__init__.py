@@ -372,7 +372,7 @@ class Feed:
     def __init__(self, session, handle, name):
         self.session, self._handle, self._name = session, handle, name
         self._ended, self._report, self._lock, self._ahead = False, None, threading.RLock(), None
-        self._rewinds = 0
+        self._rewinds, self._repeats = 0, _library.feed_repeats(handle)
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
@@ -460,6 +460,19 @@ class Feed:
         if batch is None:
             raise StopIteration
         return batch
+
+    def due(self):
+        """Whether a feed with `every:` is to be read now, from its start or where the program left it: `for batch in test`
+        ends with that validation.  It is due after so many steps or epochs of the feed before it, and at the end of that;
+        at any other time reading it is an error.  What is not read when the feed before goes on is discarded."""
+        handle, main = self._opened(), threading.current_thread() is threading.main_thread()
+        self._calls.check_outside()
+        self.session.loops += main
+        try:
+            with self._lock:
+                return self._ahead is not None or _library.feed_due(handle)
+        finally:
+            self.session.loops -= main
 
     @property
     def report(self):
@@ -569,6 +582,8 @@ class Feed:
             self.session.loops -= main
 
     def _over(self, status):
+        if status == END and self._repeats:
+            return None  # of this validation
         self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
         if status == END:
             self._end(6)
