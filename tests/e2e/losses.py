@@ -234,8 +234,8 @@ def test_a_lane_whose_files_are_lost_is_named(folder):
         job.end((0, 1, 3), code=75)
         assert "this host now reads lanes 0, 1, whose files it may lack" in said(job, 0), job.said()
         assert f"{folder}/disk1/part-2.txt: no such file" in said(job, 1), job.said()
-        for rank in range(4):
-            job.processes[rank] = job.start(rank, resume=True)
+        job.metrics.unlink()
+        job.restart(*range(4), resume=True)
         until(job.said, lambda: len(job.steps()) > 0, 60)
         for process in job.processes:
             process.terminate()
