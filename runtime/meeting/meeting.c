@@ -37,6 +37,9 @@ static const uint64_t again_ns = 200000000, linger_ns = 2000000000, return_ns = 
  *  long one whose file is there already. */
 static const uint64_t address_ns = 300000000, answer_ns = 2000000000, probe_ns = 1000000000;
 
+/*  How often a name is looked up that may be that of an earlier pod. */
+static const uint64_t renew_ns = 1000000000;
+
 /*  How much longer than others rank 0 may take to end a session whose hosts were lost. */
 static const uint64_t session_end_ns = 20000000000;
 
@@ -45,7 +48,7 @@ typedef struct {
     void *context;
     tnd_hub_t *hub;
     const tnd_plan_t *plan;
-    const tnd_meeting_place_t *place;
+    tnd_meeting_place_t *place;
     tnd_roster_request_t own;
     tnd_actor_id_t id;
     uint64_t until_ns;
@@ -425,6 +428,25 @@ static uint64_t dial_again(meeting_t *self, uint64_t *redial_ns, uint64_t now)
     return next;
 }
 
+/*  Dials rank 0 where its name is now, if that has another address.  Returns when to look again. */
+static uint64_t dial_by_name(meeting_t *self, uint64_t *redial_ns, uint64_t now)
+{
+    if (self->place->name[0] == '\0')
+        return UINT64_MAX;
+    if (now < self->turn_ns)
+        return self->turn_ns;
+    self->turn_ns = now + renew_ns;
+    if (!tnd_meeting_place_renew(self->place) ||
+        tnd_meeting_place_reach(self->plan, self->place->leader, &self->own, self->error) != TND_OK)
+        return self->turn_ns;
+    for (uint32_t i = 0; i < self->place->port_count; i++)
+        tnd_hub_disconnect(self->hub, i, LEADS);
+    tnd_hub_rebirth(self->hub, tnd_clock_read(CLOCK_REALTIME));
+    for (uint32_t i = 0; i < self->place->port_count; i++)
+        redial_ns[i] = dial(self, i) == TND_OK ? 0 : now + again_ns;
+    return self->turn_ns;
+}
+
 /*  With a file: dials its addresses in turn, and reads it again between them.  Returns when to look
  *  again.  An address without a route is one that does not answer.  TND_FAILED: the folder cannot be
  *  read. */
@@ -510,9 +532,11 @@ static tnd_meeting_end_t attend(meeting_t *self)
                 return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_MISSED;
             continue;
         }
-        if (!by_file)
+        if (!by_file) {
+            uint64_t renewed = seated ? UINT64_MAX : dial_by_name(self, redial_ns, tnd_clock_now());
             next = dial_again(self, redial_ns, tnd_clock_now());
-        else if (seated)
+            next = renewed < next ? renewed : next;
+        } else if (seated)
             next = UINT64_MAX;
         else if (dial_by_file(self, tnd_clock_now(), &next) != TND_OK)
             return TND_MEETING_PLACE;

@@ -44,7 +44,8 @@ def undisturbed():
 class Job:
     """Processes of one run, each in a folder of its own, which is its machine's disk."""
 
-    def __init__(self, folder, size=4, overlay=OVERLAY, leader="127.0.0.1", inside=()):
+    def __init__(self, folder, size=4, overlay=OVERLAY, leader="127.0.0.1", inside=(), graph=None):
+        self.graph = graph
         self.leader, self.inside = leader, dict(inside)
         self.folder, self.size = folder, size
         self.over = folder / "spmd.yaml"
@@ -59,14 +60,15 @@ class Job:
                 "TUNDISH_JOB": str(self.folder)}
 
     def words(self):
-        return [str(TUNDISH), "run", str(GRAPH), str(self.over), "--set", f"name={self.name}", "--set",
-                f"read.epochs={EPOCHS}", "--report", str(self.report), "--metrics", str(self.metrics)]
+        which = [str(GRAPH), "--set", f"read.epochs={EPOCHS}"] if self.graph is None else [str(self.graph)]
+        return [str(TUNDISH), "run", *which, str(self.over), "--set", f"name={self.name}", "--report", str(self.report), "--metrics", str(self.metrics)]
 
     def start(self, rank, disk=None, resume=False):
         disk = self.folder / f"disk{rank if disk is None else disk}"
         disk.mkdir(exist_ok=True)
         with open(self.folder / f"{rank}.log", "a") as log:
-            process = subprocess.Popen(self.inside.get(rank, []) + self.words() + ["--resume"] * resume, stdout=log, stderr=log, cwd=disk,
+            process = subprocess.Popen(self.inside.get(rank, []) + self.words() + ["--data", str(disk)] * (self.graph is not None) +
+                                       ["--resume"] * resume, stdout=log, stderr=log, cwd=disk,
                                        env=self.variables(rank), start_new_session=True)
         self.pids.append(process.pid)
         return process
@@ -205,6 +207,39 @@ def test_a_signal_while_they_meet_ends_them(job):
     for rank in range(3):
         job.processes[rank].terminate()
     job.end((0, 1, 2), code=130)
+
+
+LANES = """tundish: 1
+seed: 7
+lanes: 4
+actors:
+  read: {kind: reader, shard: file, epochs: forever, source: {text: {files: [%s]}}}
+  batch: {kind: batcher, size: 16, replicas: 4}
+  feed: {kind: feeder}
+links:
+  - read -> batch -> feed
+"""
+
+
+def test_a_lane_whose_files_are_lost_is_named(folder):
+    graph = folder / "lanes.yaml"
+    graph.write_text(LANES % ", ".join(f'"${{data}}/part-{lane}.txt"' for lane in range(4)))
+    for rank in range(4):
+        (folder / f"disk{rank}").mkdir()
+        (folder / f"disk{rank}/part-{rank}.txt").write_text("".join(f"{1000 * rank + row + 1000}\n" for row in range(1000)))
+    over = OVERLAY.replace("read, prep, batch, feed", "read, batch, feed").replace("20 steps", "1000 steps")
+    with Job(folder, overlay=over, graph=graph) as job:
+        until(job.said, lambda: (folder / "disk0/kept").exists() and list((folder / "disk0/kept").glob("*/manifest")), 60)
+        job.lose(2)
+        job.end((0, 1, 3), code=75)
+        assert "this host now reads lanes 0, 1, whose files it may lack" in said(job, 0), job.said()
+        assert f"{folder}/disk1/part-2.txt: no such file" in said(job, 1), job.said()
+        job.metrics.unlink()
+        job.restart(*range(4), resume=True)
+        until(job.said, lambda: len(job.steps()) > 0, 60)
+        for process in job.processes:
+            process.terminate()
+        job.end(range(4), code=130)
 
 
 class Machine:

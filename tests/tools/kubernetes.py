@@ -4,6 +4,7 @@ are processes here."""
 import os
 import shutil
 import subprocess
+import time
 import sys
 
 from command import BUILD, FEED, ROOT, TUNDISH, arrays, holds, main, run, same, topology
@@ -128,6 +129,20 @@ def test_pods_run_as_the_manifest_says(folder):
     same(stream(ended[3][0][0]), alone(path))
     for rank, (texts, _) in zip(order, ended):
         holds(texts[1], f"launch: kubernetes job my-run-2, rank {rank} of 4 is host node{rank}")
+
+
+def test_pods_follow_the_name_of_rank_0_to_another_address(folder):
+    path, over = prepare(folder)
+    start = pods(folder, path, over)
+    if start is None or not os.path.exists("/proc/net/if_inet6"):
+        return
+    # The name is that of an earlier pod, where nothing listens.
+    (folder / "hosts").write_text("127.0.0.1 localhost\n::1 my-run-2-0.my-run-2\n")
+    others = [start(index) for index in (1, 2, 3)]
+    time.sleep(1)  # they dial there meanwhile; nothing tells that
+    started = [start(0), *others]
+    ended = [(one.communicate(timeout=40), one.returncode) for one in started]
+    same([code for _, code in ended], [0] * 4, ended)
 
 
 def test_a_pod_that_is_killed_is_started_again(folder):

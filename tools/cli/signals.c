@@ -39,6 +39,23 @@ void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t r
                  info->ssi_pid, program[0] != '\0' ? ", " : "", program);
 }
 
+void tnd_signals_read(int file, unsigned *count_p, const tnd_signal_reader_t *reader)
+{
+    struct signalfd_siginfo info;
+    while (read(file, &info, sizeof info) == (ssize_t)sizeof info) {
+        char cause[100];
+        if (info.ssi_signo == SIGCHLD) {
+            reader->ended(reader->context);
+            continue;
+        }
+        if (!tnd_signals_count((int)info.ssi_signo, *count_p))
+            continue;
+        ++*count_p;
+        tnd_signals_cause(&info, cause, sizeof cause);
+        reader->asked(reader->context, cause);
+    }
+}
+
 static void *signals_main(void *context)
 {
     tnd_signals_t *self = context;

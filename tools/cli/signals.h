@@ -39,6 +39,22 @@ static inline bool tnd_signals_count(int number, unsigned count)
 {
     return count == 0 || number == SIGINT;
 }
+/*  What a program does that waits for children and signals by a signalfd.  `ended`: a child may have;
+ *  `asked`: as `signal` above. */
+typedef struct {
+    void (*ended)(void *context);
+    void (*asked)(void *context, const char *cause);
+    void *context;
+} tnd_signal_reader_t;
+
+/*  What is said to the first one, and to those after it. */
+static inline const char *tnd_signals_answer(unsigned count)
+{
+    return count == 1 ? "draining; Ctrl-C ends the run at once" : "leaving";
+}
+
+/*  Reads all that have come, and counts those that ask for something. */
+void tnd_signals_read(int file, unsigned *count_p, const tnd_signal_reader_t *reader);
 /*  Which signal it is and what process sent it; see `signal` above. */
 void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t room);
 /*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing

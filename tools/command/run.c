@@ -352,6 +352,36 @@ static void end_output(run_t *run, uint64_t until_ns)
         tnd_report_print(&run->summary, run->account.text, &run->end, stdout);
 }
 
+/*  The lanes that this host reads: "lane 2", "lanes 2, 3". */
+static void list_lanes(const run_t *run, char *text, size_t room)
+{
+    const tnd_plan_t *plan = run->plan;
+    char numbers[160] = "";
+    size_t used = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->instance_count && used < sizeof numbers; i++)
+        if (plan->instances[i].kind->role == TND_ROLE_READER && plan->instances[i].chain == 0 &&
+            plan->instances[i].host == run->host)
+            used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%" PRIu32,
+                                     count++ > 0 ? ", " : "", plan->instances[i].lane);
+    snprintf(text, room, "lane%s %s", count == 1 ? "" : "s", numbers);
+}
+
+/*  After the loss of a host, files that are not here are no mistake: the host that has them may return.
+ *  Returns the exit code. */
+static int judge_files(run_t *run, tnd_outcome_t outcome)
+{
+    char lanes[200];
+    if (outcome != TND_OUTCOME_UNUSABLE || run->start.resumption.number == 0)
+        return code_of(outcome);
+    list_lanes(run, lanes, sizeof lanes);
+    tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
+                     "this host now reads %s, whose files it may lack: start the lost host again, "
+                     "and all with --resume, or give every host the files",
+                     lanes);
+    return TND_EXIT_PEER;
+}
+
 static int perform(run_t *run, tnd_graph_t *graph)
 {
     tnd_observer_t observer = {
@@ -418,7 +448,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     (void)tnd_session_wait(run->session);
     tnd_process_supervisor_end(&supervisor);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
-    int code = code_of(outcome);
+    int code = judge_files(run, outcome);
     char unsaved[512];
     snprintf(run->why, sizeof run->why, "%s", tnd_session_error(run->session));
     run->end = (tnd_report_end_t){outcome, code, run->why};

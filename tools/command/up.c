@@ -305,30 +305,23 @@ static void take_ended(up_t *up, uint32_t index, int status)
         up->press_ns = tnd_clock_now() + (vain ? short_patience_ns : patience_ns);
 }
 
-static void take_signal(up_t *up, int files)
+static void take_children(void *context)
 {
-    struct signalfd_siginfo info;
-    char cause[100];
-    while (read(files, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD) {
-            for (uint32_t i = 0; i < up->count; i++) {
-                int status;
-                if (tnd_child_has_ended(&up->children[i].process, &status))
-                    take_ended(up, i, status);
-            }
-            continue;
-        }
-        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
-            continue;
-        up->signals++;
-        tnd_signals_cause(&info, cause, sizeof cause);
-        tnd_log_complain(&up->log, "", "up", "%s%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
-                         cause);
-        if (up->pressed < up->signals)
-            signal_children(up);
-        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    up_t *up = context;
+    for (uint32_t i = 0; i < up->count; i++) {
+        int status;
+        if (tnd_child_has_ended(&up->children[i].process, &status))
+            take_ended(up, i, status);
     }
+}
+
+static void take_request(void *context, const char *cause)
+{
+    up_t *up = context;
+    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->signals), cause);
+    if (up->pressed < up->signals)
+        signal_children(up);
+    up->press_ns = up->signals == 1 ? 0 : up->press_ns;
 }
 
 /*  Restarts children that are due, reaps those that ended a while ago, and kills those that do not
@@ -378,7 +371,8 @@ static void watch(up_t *up, int signals)
         int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
         (void)poll(files, 2 * (nfds_t)up->count + 1, wait);
         if (files[0].revents != 0)
-            take_signal(up, signals);
+            tnd_signals_read(signals, &up->signals,
+                             &(tnd_signal_reader_t){take_children, take_request, up});
         for (uint32_t i = 0; i < up->count; i++) {
             child_t *child = &up->children[i];
             if (files[2 * i + 1].revents != 0 && child->out.file == files[2 * i + 1].fd)

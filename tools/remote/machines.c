@@ -384,33 +384,26 @@ static void take_ended(up_t *up, uint32_t index, int status)
     fail(up, machine->code, index == 0 ? short_patience_ns : patience_ns);
 }
 
-static void take_signal(up_t *up, int signals)
+static void take_children(void *context)
 {
-    struct signalfd_siginfo info;
-    char cause[100];
-    while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD) {
-            for (uint32_t i = 0; i < up->count; i++) {
-                int status;
-                if (up->machines[i].pid > 0 &&
-                    waitpid(up->machines[i].pid, &status, WNOHANG) == up->machines[i].pid)
-                    take_ended(up, i, status);
-            }
-            continue;
-        }
-        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
-            continue;
-        up->signals++;
-        tnd_signals_cause(&info, cause, sizeof cause);
-        tnd_log_complain(&up->log, "", "up", "%s%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
-                         cause);
-        if (up->code == TND_EXIT_OK)
-            up->code = TND_EXIT_DRAINED;
-        if (up->pressed < up->signals)
-            press(up);
-        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    up_t *up = context;
+    for (uint32_t i = 0; i < up->count; i++) {
+        int status;
+        if (up->machines[i].pid > 0 &&
+            waitpid(up->machines[i].pid, &status, WNOHANG) == up->machines[i].pid)
+            take_ended(up, i, status);
     }
+}
+
+static void take_request(void *context, const char *cause)
+{
+    up_t *up = context;
+    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->signals), cause);
+    if (up->code == TND_EXIT_OK)
+        up->code = TND_EXIT_DRAINED;
+    if (up->pressed < up->signals)
+        press(up);
+    up->press_ns = up->signals == 1 ? 0 : up->press_ns;
 }
 
 /*  Names the machines that have not answered in time. */
@@ -468,7 +461,8 @@ static void watch(up_t *up, int signals)
         for (uint32_t i = 0; i < up->count; i++)
             serve_machine(up, i, &files[FILES * i + 1]);
         if (files[0].revents != 0)
-            take_signal(up, signals);
+            tnd_signals_read(signals, &up->signals,
+                             &(tnd_signal_reader_t){take_children, take_request, up});
         name_silent(up, tnd_clock_now());
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
