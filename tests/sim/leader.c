@@ -289,7 +289,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         break;
     case TND_EFFECT_OUTCOME:
         self->closing = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&
-                        tnd_leader_core_generation(self->run.session) > 0;
+                        tnd_leader_core_has_begun(self->run.session);
         if (!self->closing || self->feeder_dead)
             self->over = true;
         sim_fault_last(self);
