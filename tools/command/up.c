@@ -60,7 +60,7 @@ typedef struct {
     bool told;     /* which host failed */
     size_t width;  /* length of the longest name */
     int code;      /* of the first child that failed */
-    unsigned signals;
+    tnd_ending_t ending;
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
@@ -110,7 +110,7 @@ typedef struct {
 static void take_out(void *context, const char *line, size_t size)
 {
     const speaker_t *speaker = context;
-    if (speaker->up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+    if (speaker->up->ending.asked == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
         print_line(speaker->up, speaker->index, stdout, line, size);
 }
 
@@ -209,7 +209,7 @@ static void signal_children(up_t *up)
                                    "tundish run: draining; Ctrl-C ends the run at once");
     (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
-    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    up->press_ns = tnd_clock_now() + (up->ending.asked > 1 ? late_ns : patience_ns);
     for (uint32_t i = 0; i < up->count; i++) {
         tnd_child_t *process = &up->children[i].process;
         if (process->pid > 0 && number == SIGKILL)
@@ -225,13 +225,13 @@ static void take_ended(up_t *up, uint32_t index, int status)
     char text[300];
     up->running--;
     /* A child that ran for too long after the end was killed here. */
-    bool left = up->signals > 1 && up->pressed > 2;
+    bool left = up->ending.asked > 1 && up->pressed > 2;
     int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
     bool leader = child->process.host == 0;
     /* A host succeeds only after the whole run did, wherever its leader is. */
     up->done = up->done || code == TND_EXIT_OK;
     up->led = up->led && !leader && !up->done;
-    bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
+    bool needed = up->led && up->ending.asked < 2 && up->code == TND_EXIT_OK;
     tnd_child_verdict_t verdict =
         tnd_child_ended(&child->process, status, needed, text, sizeof text);
     if (verdict == TND_CHILD_AGAIN) {
@@ -254,7 +254,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
         return;
     }
     /* A child that was stopped while the run ended finds no leader. */
-    bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
+    bool asked = (code == TND_EXIT_DRAINED && (up->ending.asked > 0 || up->done)) ||
                  (code == TND_EXIT_PEER && up->done);
     bool first = up->code == TND_EXIT_OK;
     if ((WIFSIGNALED(status) && !left) || verdict == TND_CHILD_LIMIT) {
@@ -285,16 +285,15 @@ static void take_signal(up_t *up, int files)
             }
             continue;
         }
-        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
+        if (tnd_ending_ask(&up->ending, info.ssi_signo == SIGINT) == TND_ENDING_NOTHING)
             continue;
-        up->signals++;
         tnd_signals_cause(&info, cause, sizeof cause);
-        tnd_log_complain(&up->log, "", "up", "%s%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
-                         cause);
-        if (up->pressed < up->signals)
+        tnd_log_complain(
+            &up->log, "", "up", "%s%s",
+            up->ending.asked == 1 ? "draining; Ctrl-C ends the run at once" : "leaving", cause);
+        if (up->pressed < up->ending.asked)
             signal_children(up);
-        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+        up->press_ns = up->ending.asked == 1 ? 0 : up->press_ns;
     }
 }
 
@@ -312,7 +311,7 @@ static uint64_t start_again(up_t *up)
         next = look_ns < next ? look_ns : next;
         if (process->again_ns == 0)
             continue;
-        if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
+        if (!up->led || up->code != TND_EXIT_OK || up->ending.asked > 1) {
             process->again_ns = 0;
         } else if (process->again_ns <= now) {
             if (!start(up, i))

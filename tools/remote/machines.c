@@ -65,7 +65,8 @@ typedef struct {
     bool told;
     bool done; /* a machine succeeded, which it does only after the whole run did */
     int code;
-    unsigned signals, pressed;
+    tnd_ending_t ending;
+    unsigned pressed;
     uint64_t press_ns; /* when the others are told to end; 0: never */
     size_t width;
     tnd_terminal_t terminal;
@@ -166,7 +167,7 @@ static void take_out(void *context, const char *line, size_t size)
     machine_t *machine = &up->machines[speaker->index];
     if (!machine->answered && strcmp(line, TND_SENT_ANSWER) == 0)
         machine->answered = true;
-    else if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+    else if (up->ending.asked == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
         print_line(up, speaker->index, stdout, line, size);
 }
 
@@ -283,7 +284,7 @@ static void press(up_t *up)
             end_command(machine, up->pressed >= 2 ? SIGKILL : SIGTERM);
     }
     up->pressed++;
-    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    up->press_ns = tnd_clock_now() + (up->ending.asked > 1 ? late_ns : patience_ns);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -376,18 +377,17 @@ static void take_signal(up_t *up, int signals)
             }
             continue;
         }
-        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
+        if (tnd_ending_ask(&up->ending, info.ssi_signo == SIGINT) == TND_ENDING_NOTHING)
             continue;
-        up->signals++;
         tnd_signals_cause(&info, cause, sizeof cause);
-        tnd_log_complain(&up->log, "", "up", "%s%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
-                         cause);
+        tnd_log_complain(
+            &up->log, "", "up", "%s%s",
+            up->ending.asked == 1 ? "draining; Ctrl-C ends the run at once" : "leaving", cause);
         if (up->code == TND_EXIT_OK)
             up->code = TND_EXIT_DRAINED;
-        if (up->pressed < up->signals)
+        if (up->pressed < up->ending.asked)
             press(up);
-        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+        up->press_ns = up->ending.asked == 1 ? 0 : up->press_ns;
     }
 }
 
