@@ -100,7 +100,8 @@
     X(TOUCH_ANSWERED_EARLY, "a user is answered before what he asked for is done")                 \
     X(SCALE_TOLD_ONCE, "a host that was away is not told how many workers a user wants awake")     \
     X(ROSTER_CLOSED_EARLY, "the list of a launcher's processes is closed with one missing")        \
-    X(RANK_GIVEN_TWICE, "a second process of a rank takes the place of the first")
+    X(RANK_GIVEN_TWICE, "a second process of a rank takes the place of the first")                 \
+    X(SECOND_SIGNAL_ENDS, "a signal that a launcher repeats ends a process that drains")
 
 enum tnd_bug {
     TND_BUG_NONE,

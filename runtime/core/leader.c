@@ -178,7 +178,9 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     uint64_t again_ns = now;
     tnd_leader_core_host_lost(self, host, why, now);
     tnd_opening_drop(&self->opening, host);
-    tnd_members_host_down(&self->members, host);
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].host == host)
+            self->members.actors[i].owed = false;
     if (tnd_leader_core_is_over(self) || !it->came)
         return;
     it->lost = true;
@@ -204,8 +206,7 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
         return;
     }
     tnd_opening_drop(&self->opening, host);
-    if (it->came)
-        tnd_members_host_down(&self->members, host);
+    tnd_members_host_down(&self->members, host);
     it->came = it->lost = false;
     it->spare = true;
 }
@@ -266,9 +267,15 @@ void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64
 
 void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
-    for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].host == host && !self->members.actors[i].asked)
-            tnd_leader_core_actor_up(self, self->config.members[i].id, now);
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        tnd_actor_state_t *actor = &self->members.actors[i];
+        if (self->config.members[i].host != host)
+            continue;
+        tnd_leader_core_actor_up(self, self->config.members[i].id, now);
+        if (actor->owed)
+            tnd_members_ask_restart(&self->members, i, now);
+        actor->owed = false;
+    }
 }
 
 void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns)
@@ -687,6 +694,11 @@ const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self)
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self)
 {
     return self->generation;
+}
+
+bool tnd_leader_core_has_begun(const tnd_leader_core_t *self)
+{
+    return self->started;
 }
 
 uint32_t tnd_leader_core_cuts(const tnd_leader_core_t *self)

@@ -94,7 +94,7 @@ void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_
 /*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
  *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
-/*  All actors of a host run, but for those that are to be replaced. */
+/*  All actors of a host run. */
 void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t actor, const char *why,
                                 uint64_t now);
@@ -157,6 +157,8 @@ tnd_leader_core_state_t tnd_leader_core_state(const tnd_leader_core_t *self);
  *  what was read after that step. */
 const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self);
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self);
+/*  Whether the stream has begun, where it is fed again for this time. */
+bool tnd_leader_core_has_begun(const tnd_leader_core_t *self);
 /*  Epochs that programs have ended early, in this stream and where it was fed before. */
 uint32_t tnd_leader_core_cuts(const tnd_leader_core_t *self);
 /*  Why the run failed, as a sentence; "" if it has not. */

@@ -84,8 +84,8 @@ void tnd_leader_core_follow(tnd_leader_core_t *self, const tnd_leader_core_t *be
 {
     assert(before->config.members == self->config.members);
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        self->members.actors[i].asked = self->members.actors[i].restart_sent =
-            before->members.actors[i].asked;
+        self->members.actors[i].owed =
+            before->members.actors[i].asked || before->members.actors[i].owed;
 }
 
 void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch)

@@ -273,7 +273,8 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
     /* Messages on the previous connection may be lost. */
     tnd_host_forget_hangs(self);
     tnd_host_repeat_start(self);
-    self->wishes.drain_asked = self->wishes.finish_asked = false;
+    tnd_wish_repeat(&self->wishes.drain_wish);
+    tnd_wish_repeat(&self->wishes.finish_wish);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         if (self->chains[c].model.note.payload != NULL) {
             tnd_msg_t msg = self->chains[c].model;

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "runtime/core/host/leader_presence.h"
+#include "runtime/core/host/wish.h"
 #include "runtime/host/leader.h"
 #include "runtime/looks/look_service.h"
 #include "runtime/resources/resources.h"
@@ -47,7 +48,7 @@ typedef struct {
 typedef struct {
     _Atomic bool drain, finish, stop, leave, fail, notice; /* set by any thread */
     uint64_t *last_steps; /* by chain, see tnd_host_finish; written before `finish` is set */
-    bool drain_asked, finish_asked; /* of the leader */
+    tnd_wish_t drain_wish, finish_wish; /* as the leader was told */
 } tnd_host_wishes_t;
 
 /*  How far the run is, and how it ended, as the program is told. */

@@ -505,15 +505,11 @@ static tnd_buffer_t *drain_note(tnd_host_t *self)
 /*  Asks the leader for the end that the user or a program wants. */
 static void ask_end(tnd_host_t *self)
 {
-    bool reachable = tnd_host_reaches_leader(self);
-    if (reachable && !self->wishes.drain_asked && atomic_load(&self->wishes.drain)) {
-        self->wishes.drain_asked = true;
+    bool reaches = tnd_host_reaches_leader(self);
+    if (tnd_wish_is_due(&self->wishes.drain_wish, atomic_load(&self->wishes.drain), reaches))
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, drain_note(self));
-    }
-    if (reachable && !self->wishes.finish_asked && atomic_load(&self->wishes.finish)) {
-        self->wishes.finish_asked = true;
+    if (tnd_wish_is_due(&self->wishes.finish_wish, atomic_load(&self->wishes.finish), reaches))
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, finish_note(self));
-    }
 }
 
 /*  Passes the barriers that it can pass now. */

@@ -608,7 +608,7 @@ static void perform(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effe
 static bool checkpoints_are_finished(tnd_leader_t *self)
 {
     const chain_t *chain = &self->chains[0];
-    if (!self->closed && tnd_leader_core_generation(chain->session) > 0) {
+    if (!self->closed && tnd_leader_core_has_begun(chain->session)) {
         if (tnd_leader_core_awaits_model(chain->session, TND_NOBODY))
             return false;
         tnd_checkpoint_writer_end(self->writer, tnd_leader_core_cursor(chain->session),

@@ -102,6 +102,7 @@ static void begin(sim_t *self)
     sim_agenda_put(&self->agenda, SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
     sim_faults_plan(self);
     sim_touches_plan(self);
+    sim_signals_plan(self);
 }
 
 /*  The actors of the first chain end, and those of the second begin. */

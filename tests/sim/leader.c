@@ -103,6 +103,7 @@ static void greet_leader(sim_t *self, uint32_t h)
     tnd_leader_presence_up(&self->hosts[h].leader, sim_clock(self, h));
     sim_start_greet(self, h);
     sim_lives_forget(self, h);
+    sim_signals_greet(self, h);
     for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++) {
         const sim_actor_t *feeder = &self->actors[id];
         if (feeder->host == h && feeder->over)
@@ -191,7 +192,10 @@ static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
         sim_touches_follow(self);
         break;
     case TND_MSG_ASK:
-        sim_finish_heard(self, h, msg->note.number);
+        if (msg->note.number == TND_UNKNOWN)
+            tnd_run_drain(&self->run);
+        else
+            sim_finish_heard(self, h, msg->note.number);
         break;
     case TND_MSG_TOUCH:
         sim_touches_heard(self, h, msg);
@@ -289,7 +293,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         break;
     case TND_EFFECT_OUTCOME:
         self->closing = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&
-                        tnd_leader_core_generation(self->run.session) > 0;
+                        tnd_leader_core_has_begun(self->run.session);
         if (!self->closing || self->feeder_dead)
             self->over = true;
         sim_fault_last(self);

@@ -238,7 +238,7 @@ static void print_summary(const job_t *all, double seconds)
     static const char *const names[] = {
         "events",     "blocks",  "checkpoints", "resumes",   "second_chains", "validations",
         "last_steps", "resumed", "silences",    "transfers", "strays",        "replaced",
-        "hangs",      "joins",   "openings",    "stalls",    "doubled"};
+        "hangs",      "signals", "joins",       "openings",  "stalls",        "doubled"};
     enum { NAMES = sizeof names / sizeof *names };
     _Static_assert((NAMES + SIM_FAULT_KINDS) * sizeof(uint64_t) == sizeof(sim_counts_t),
                    "each count has a name");

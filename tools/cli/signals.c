@@ -39,7 +39,7 @@ void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t r
                  info->ssi_pid, program[0] != '\0' ? ", " : "", program);
 }
 
-void tnd_signals_read(int file, unsigned *count_p, const tnd_signal_reader_t *reader)
+void tnd_signals_read(int file, tnd_ending_t *ending, const tnd_signal_reader_t *reader)
 {
     struct signalfd_siginfo info;
     while (read(file, &info, sizeof info) == (ssize_t)sizeof info) {
@@ -48,18 +48,26 @@ void tnd_signals_read(int file, unsigned *count_p, const tnd_signal_reader_t *re
             reader->ended(reader->context);
             continue;
         }
-        if (!tnd_signals_count((int)info.ssi_signo, *count_p))
+        if (tnd_ending_ask(ending, info.ssi_signo == SIGINT) == TND_ENDING_NOTHING)
             continue;
-        ++*count_p;
         tnd_signals_cause(&info, cause, sizeof cause);
         reader->asked(reader->context, cause);
     }
 }
 
+static void take(tnd_signals_t *self, const struct signalfd_siginfo *info)
+{
+    tnd_ending_step_t step = tnd_ending_ask(&self->ending, info->ssi_signo == SIGINT);
+    char cause[100];
+    if (step == TND_ENDING_NOTHING)
+        return;
+    tnd_signals_cause(info, cause, sizeof cause);
+    self->signal(self->context, (int)info->ssi_signo, cause, step);
+}
+
 static void *signals_main(void *context)
 {
     tnd_signals_t *self = context;
-    unsigned count = 0;
     pthread_setname_np(pthread_self(), "signals");
     for (;;) {
         struct pollfd files[] = {{.fd = self->over, .events = POLLIN},
@@ -68,12 +76,8 @@ static void *signals_main(void *context)
         struct signalfd_siginfo info;
         if (files[0].revents != 0)
             return NULL;
-        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info &&
-            tnd_signals_count((int)info.ssi_signo, count)) {
-            char cause[100];
-            tnd_signals_cause(&info, cause, sizeof cause);
-            self->signal(self->context, (int)info.ssi_signo, cause, ++count);
-        }
+        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info)
+            take(self, &info);
         self->tick(self->context);
     }
 }

@@ -164,26 +164,31 @@ static void leave_soon(run_t *run)
         run->leave_ns = tnd_clock_now() + leave_wait_ns;
 }
 
-static void on_signal(void *context, int number, const char *cause, unsigned count)
+static void drain(run_t *run, const char *cause)
+{
+    say_signal(run, "draining; Ctrl-C ends the run at once", cause);
+    run->progress.draining = true;
+    run->drain_ns = tnd_clock_now() + drain_wait_ns;
+    leave_soon(run);
+    tnd_session_drain_because(run->session, cause);
+}
+
+static void on_signal(void *context, int number, const char *cause, tnd_ending_step_t step)
 {
     run_t *run = context;
-    run->preempted = run->preempted || (count == 1 && number != SIGINT);
-    if (count > 2)
+    run->preempted = run->preempted || number != SIGINT;
+    if (step == TND_ENDING_EXIT)
         _exit(TND_EXIT_DRAINED);
     pthread_mutex_lock(&run->lock);
-    if (count == 2)
+    if (step == TND_ENDING_STOP)
         run->leave_ns = tnd_clock_now() + leave_wait_ns;
     if (!run->over)
         tnd_progress_clear(&run->progress);
-    if (!run->over && count == 1 && run->plan->hosts[run->host].spare) {
+    if (!run->over && step == TND_ENDING_LEAVE) {
         say_signal(run, "leaving; the run continues", cause);
         tnd_session_leave(run->session);
-    } else if (!run->over && count == 1) {
-        say_signal(run, "draining; Ctrl-C ends the run at once", cause);
-        run->progress.draining = true;
-        run->drain_ns = tnd_clock_now() + drain_wait_ns;
-        leave_soon(run);
-        tnd_session_drain_because(run->session, cause);
+    } else if (!run->over && step == TND_ENDING_DRAIN) {
+        drain(run, cause);
     } else if (!run->over) {
         say_signal(run, "leaving", cause);
         tnd_session_stop(run->session);
@@ -410,7 +415,10 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .keeps = true,
         .resumption = run->start.resumption,
     };
-    tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
+    tnd_signals_t signals = {.signal = on_signal,
+                             .tick = on_tick,
+                             .context = run,
+                             .ending.spare = run->plan->hosts[run->host].spare};
     tnd_error_t error;
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
     tnd_progress_init(&run->progress, &run->summary, run->request->steps, quiet);

@@ -61,7 +61,7 @@ typedef struct {
     bool told;     /* which host failed */
     size_t width;  /* length of the longest name */
     int code;      /* of the first child that failed */
-    unsigned signals;
+    tnd_ending_t ending;
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
@@ -113,7 +113,7 @@ typedef struct {
 static void take_out(void *context, const char *line, size_t size)
 {
     const speaker_t *speaker = context;
-    if (speaker->up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+    if (speaker->up->ending.asked == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
         print_line(speaker->up, speaker->index, stdout, line, size);
 }
 
@@ -191,7 +191,7 @@ static uint64_t newest_of(const tnd_plan_t *plan)
  *  are started again. */
 static bool leads_again(up_t *up, const tnd_plan_t *plan)
 {
-    if (plan->restarts.run == 0 || up->signals > 0 || up->done || up->code != TND_EXIT_OK)
+    if (plan->restarts.run == 0 || up->ending.asked > 0 || up->done || up->code != TND_EXIT_OK)
         return false;
     uint64_t newest = newest_of(plan);
     up->losses = newest > up->newest ? 1 : up->losses + 1;
@@ -241,7 +241,7 @@ static void signal_children(up_t *up)
                                    "tundish run: draining; Ctrl-C ends the run at once");
     (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
-    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    up->press_ns = tnd_clock_now() + (up->ending.asked > 1 ? late_ns : patience_ns);
     for (uint32_t i = 0; i < up->count; i++) {
         tnd_child_t *process = &up->children[i].process;
         if (process->pid > 0 && number == SIGKILL)
@@ -257,14 +257,14 @@ static void take_ended(up_t *up, uint32_t index, int status)
     char text[300];
     up->running--;
     /* A child that ran for too long after the end was killed here. */
-    bool left = up->signals > 1 && up->pressed > 2;
+    bool left = up->ending.asked > 1 && up->pressed > 2;
     int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
     bool leader = child->process.host == 0;
     /* A host succeeds only after the whole run did, wherever its leader is. */
     up->done = up->done || code == TND_EXIT_OK;
     bool again = leader && WIFSIGNALED(status) && leads_again(up, child->process.plan);
     up->led = up->led && (!leader || again) && !up->done;
-    bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
+    bool needed = up->led && up->ending.asked < 2 && up->code == TND_EXIT_OK;
     tnd_child_verdict_t verdict =
         tnd_child_ended(&child->process, status, needed, text, sizeof text);
     if (verdict == TND_CHILD_AGAIN) {
@@ -287,7 +287,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
         return;
     }
     /* A child that was stopped while the run ended finds no leader. */
-    bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
+    bool asked = (code == TND_EXIT_DRAINED && (up->ending.asked > 0 || up->done)) ||
                  (code == TND_EXIT_PEER && up->done);
     bool first = up->code == TND_EXIT_OK;
     if ((WIFSIGNALED(status) && !left) || verdict == TND_CHILD_LIMIT) {
@@ -318,10 +318,10 @@ static void take_children(void *context)
 static void take_request(void *context, const char *cause)
 {
     up_t *up = context;
-    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->signals), cause);
-    if (up->pressed < up->signals)
+    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->ending.asked), cause);
+    if (up->pressed < up->ending.asked)
         signal_children(up);
-    up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    up->press_ns = up->ending.asked == 1 ? 0 : up->press_ns;
 }
 
 /*  Restarts children that are due, reaps those that ended a while ago, and kills those that do not
@@ -338,7 +338,7 @@ static uint64_t start_again(up_t *up)
         next = look_ns < next ? look_ns : next;
         if (process->again_ns == 0)
             continue;
-        if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
+        if (!up->led || up->code != TND_EXIT_OK || up->ending.asked > 1) {
             process->again_ns = 0;
         } else if (process->again_ns <= now) {
             if (!start(up, i))
@@ -371,7 +371,7 @@ static void watch(up_t *up, int signals)
         int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
         (void)poll(files, 2 * (nfds_t)up->count + 1, wait);
         if (files[0].revents != 0)
-            tnd_signals_read(signals, &up->signals,
+            tnd_signals_read(signals, &up->ending,
                              &(tnd_signal_reader_t){take_children, take_request, up});
         for (uint32_t i = 0; i < up->count; i++) {
             child_t *child = &up->children[i];

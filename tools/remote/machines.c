@@ -67,7 +67,8 @@ typedef struct {
     bool told;
     bool done; /* a machine succeeded, which it does only after the whole run did */
     int code;
-    unsigned signals, pressed;
+    tnd_ending_t ending;
+    unsigned pressed;
     uint64_t press_ns; /* when the others are told to end; 0: never */
     size_t width;
     tnd_terminal_t terminal;
@@ -168,7 +169,7 @@ static void take_out(void *context, const char *line, size_t size)
     machine_t *machine = &up->machines[speaker->index];
     if (!machine->answered && strcmp(line, TND_SENT_ANSWER) == 0)
         machine->answered = true;
-    else if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+    else if (up->ending.asked == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
         print_line(up, speaker->index, stdout, line, size);
 }
 
@@ -286,7 +287,7 @@ static void press(up_t *up)
             end_command(machine, up->pressed >= 2 ? SIGKILL : SIGTERM);
     }
     up->pressed++;
-    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    up->press_ns = tnd_clock_now() + (up->ending.asked > 1 ? late_ns : patience_ns);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -330,7 +331,7 @@ static bool starts_again(up_t *up, uint32_t index, int status, const char *how)
     machine_t *machine = &up->machines[index];
     bool lost = WIFSIGNALED(status) || machine->code == TND_EXIT_PEER ||
                 (machine->code > 128 && machine->code != TND_EXIT_DRAINED);
-    if (!lost || index == 0 || up->restarts == 0 || up->done || up->signals > 0 ||
+    if (!lost || index == 0 || up->restarts == 0 || up->done || up->ending.asked > 0 ||
         up->code != TND_EXIT_OK)
         return false;
     up->restarts--;
@@ -398,12 +399,12 @@ static void take_children(void *context)
 static void take_request(void *context, const char *cause)
 {
     up_t *up = context;
-    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->signals), cause);
+    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->ending.asked), cause);
     if (up->code == TND_EXIT_OK)
         up->code = TND_EXIT_DRAINED;
-    if (up->pressed < up->signals)
+    if (up->pressed < up->ending.asked)
         press(up);
-    up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    up->press_ns = up->ending.asked == 1 ? 0 : up->press_ns;
 }
 
 /*  Names the machines that have not answered in time. */
@@ -461,7 +462,7 @@ static void watch(up_t *up, int signals)
         for (uint32_t i = 0; i < up->count; i++)
             serve_machine(up, i, &files[FILES * i + 1]);
         if (files[0].revents != 0)
-            tnd_signals_read(signals, &up->signals,
+            tnd_signals_read(signals, &up->ending,
                              &(tnd_signal_reader_t){take_children, take_request, up});
         name_silent(up, tnd_clock_now());
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)

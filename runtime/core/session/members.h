@@ -40,6 +40,7 @@ typedef struct {
     tnd_restart_policy_t policy;
     bool up, restart_due, restart_sent;
     bool asked; /* the restart was requested, so the actor may work */
+    bool owed;  /* that was requested where the stream was fed before, and not done */
     uint64_t restart_ns;
 } tnd_actor_state_t;
 

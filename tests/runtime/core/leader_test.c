@@ -499,6 +499,7 @@ Test(leader, a_stream_that_does_not_begin_again_has_no_last_word)
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
     cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
+    cr_assert_not(tnd_leader_core_has_begun(self));
     cr_assert_not(tnd_leader_core_awaits_model(self, FEED_0));
     cr_assert_not(tnd_leader_core_awaits_model(self, TND_NOBODY));
     free(self);
