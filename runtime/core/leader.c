@@ -379,6 +379,14 @@ bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t 
     return awaits && self->started;
 }
 
+bool tnd_leader_core_has_model(const tnd_leader_core_t *self)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        has = has || (self->config.members[i].role == TND_ROLE_FEEDER && self->feeders[i].parted);
+    return has;
+}
+
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;

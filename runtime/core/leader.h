@@ -113,6 +113,8 @@ bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *
 /*  Once the stream is over: whether MODEL of a feeder is to come; TND_NOBODY: of any.  None is if the
  *  stream did not begin. */
 bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t feeder);
+/*  Whether a feeder has said MODEL of the stream as it is fed now. */
+bool tnd_leader_core_has_model(const tnd_leader_core_t *self);
 /*  Asks for an orderly end: TND_LEADER_CORE_DRAINING.  A run that is paused ends where it stopped. */
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
 /*  Asks for a pause: no further step is started, and those that are under way finish.  Before the

@@ -660,22 +660,13 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     tnd_leader_close_chain(self, now);
 }
 
-/*  Whether feeders of a chain have had its last step. */
-static bool is_fed_whole(const tnd_leader_t *self, const chain_t *chain)
-{
-    bool any = false;
-    for (uint32_t m = 0; m < chain->member_count; m++)
-        any = any || self->model_reported[chain->members[m].id];
-    return any;
-}
-
 /*  Whether the chain ends because programs ended their loops.  One that they pulled to its end while the first
  *  one rests has a result, which comes. */
 static bool is_finished_by_programs(const tnd_leader_t *self, const chain_t *chain)
 {
     return tnd_leader_core_is_finished(chain->session) &&
            (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer)) &&
-           (self->run.resting == NULL || !is_fed_whole(self, chain));
+           (self->run.resting == NULL || !tnd_leader_core_has_model(chain->session));
 }
 
 static void run_session(tnd_leader_t *self, chain_t *chain, uint64_t now)
