@@ -114,8 +114,10 @@ static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *se
 {
     const tnd_place_op_t *op = ops[self->maps[i].kind];
     /* These are in the order of maps.def. */
-    bool follows = i > 0 && (ops[self->maps[i - 1].kind]->rules & TND_PLACE_FIRST) != 0 &&
-                   self->maps[i - 1].kind < self->maps[i].kind;
+    bool follows =
+        i > 0 && (ops[self->maps[i - 1].kind]->rules & TND_PLACE_FIRST) != 0 &&
+        self->maps[i - 1].kind < self->maps[i].kind &&
+        (self->maps[0].kind != TND_PLACE_PART || self->maps[i].kind != TND_PLACE_UNBATCH);
     if ((op->rules & TND_PLACE_FIRST) != 0 && i > 0 && !follows && !orders_part(self, i)) {
         static const char *const help[] = {
             [TND_PLACE_FILES] = "make `files` the first of the list",
