@@ -49,6 +49,8 @@ typedef struct {
     tnd_batcher_core_t *machine;
     uint32_t generation;
     bool bucketed;
+    bool held;   /* a part has the position before several batches */
+    bool silent; /* another lane has the same rows, and reports those that are bad */
     tnd_batcher_config_t config;   /* the machine uses its lists */
     tnd_bucket_batches_t *batches; /* NULL: rows are not bucketed */
     tnd_packed_batches_t *packed;  /* NULL: rows are not packed */
@@ -128,6 +130,10 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     config->order.workers_max = batcher->workers.count;
     config->feeders = batcher->carriers.ids;
     batcher->bucketed = options->bucket != NULL;
+    tnd_apart_t apart = tnd_plan_apart(plan, options);
+    batcher->held =
+        batcher->bucketed || (config->feed == TND_FEED_APART && tnd_apart_period(&apart) > 0);
+    batcher->silent = config->feed == TND_FEED_PIECES && lane > 0;
     if (batcher->bucketed)
         batcher->batches =
             tnd_bucket_batches_new(options, &batcher->stream->fed, batcher->block_pool);
@@ -169,7 +175,8 @@ static void report_poison_row(batcher_t *batcher, tnd_actor_t *self, const tnd_m
             worker = plan->instances[i].actor;
     snprintf(why, sizeof why, "%d%.100s\tit ends the process that works on it", (int)way, worker);
     tnd_position_t place = {.epoch = msg->bad.epoch, .index = msg->bad.position};
-    tnd_bad_records_add(&batcher->bad_records, place, why, way);
+    if (!batcher->silent)
+        tnd_bad_records_add(&batcher->bad_records, place, why, way);
     if (way == TND_BAD_STOP)
         tell_reader(batcher, self,
                     &(tnd_bad_record_t){.place = place,
@@ -243,9 +250,7 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     uint64_t remade = tnd_batcher_core_remade(batcher->machine).bad;
     tnd_bad_records_remove(bad_records, remade - batcher->remade.bad);
     batcher->remade.bad = remade;
-    /* Where rows are bucketed, the position is that of a window. */
-    tnd_position_t to =
-        batcher->bucketed ? (tnd_position_t){.epoch = UINT32_MAX} : part->part.position;
+    tnd_position_t to = batcher->held ? (tnd_position_t){.epoch = UINT32_MAX} : part->part.position;
     size_t count = tnd_bad_records_before(bad_records, to, part->part.ledger.bad);
     uint64_t now = count > 0 ? tnd_clock_now() : 0;
     for (size_t i = 0; i < count; i++) {
@@ -258,7 +263,7 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     }
     if (count > 0)
         tell_leader(batcher, self, part, count);
-    if (batcher->bucketed)
+    if (batcher->held)
         tnd_bad_records_remove(bad_records, count);
     else
         tnd_bad_records_pass(bad_records, part->part.position);
@@ -294,7 +299,7 @@ static tnd_status_t take_block(batcher_t *batcher, tnd_actor_t *self, const tnd_
     tnd_count(&statistics->rows_in, msg->block.rows);
     tnd_count(&statistics->blocks_in, 1);
     tnd_count(&statistics->bytes_in, msg->block.bytes);
-    if (msg->block.bad_count > 0 && msg->generation == batcher->generation)
+    if (msg->block.bad_count > 0 && msg->generation == batcher->generation && !batcher->silent)
         tnd_bad_records_note(&batcher->bad_records, &msg->block, batcher->stream->bad_made);
     TND_TRY(tnd_batcher_core_block(batcher->machine, msg, error));
     say_go(batcher, self, msg);
@@ -620,8 +625,15 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_batcher_options_t, replicas, U64, GRAPH), .unit = "replicas", .fallback = "1",
      .range = "1..65536", .help = "logical consumers that a global batch is divided among"},
     {TND_OPTION(tnd_batcher_options_t, split, ENUM, GRAPH), .fallback = "rebatch_v2",
-     .choices = "rebatch_v2|rebatch_legacy",
-     .help = "which of TensorFlow's two divisions among replicas"},
+     .choices = "rebatch_v2|rebatch_legacy|auto",
+     .help =
+         "which of TensorFlow's two divisions among replicas; auto: the one that TensorFlow "
+         "uses, rebatch_legacy with `shard: pieces`, with `bucket`, and of arrays and callbacks "
+         "unless they are read with `shard: off`"},
+    {TND_OPTION(tnd_batcher_options_t, apart, BOOL, GRAPH), .fallback = "false",
+     .help = "whether each lane feeds replicas of its own, as a worker of TensorFlow does, by its "
+             "sizes; a lane that has ended gives them no rows until all have. Otherwise all "
+             "replicas get rows until the last lane ends"},
     {TND_OPTION(tnd_batcher_options_t, remainder, ENUM, GRAPH), .fallback = "keep",
      .choices = "keep|drop|pad",
      .help = "what becomes of a last batch with fewer rows: kept, dropped, or padded with rows of "

@@ -62,6 +62,19 @@ static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *inst
     return (depth > 0 ? TND_DEPTH_MOST : 0) * instance->replica_count;
 }
 
+static const tnd_chain_plan_t *chain_of(const feeder_t *feeder)
+{
+    return &tnd_actor_plan(feeder->self)->chains[feeder->own->chain];
+}
+
+static void tell_every(const feeder_t *feeder, tnd_feed_facts_t *facts)
+{
+    const tnd_chain_plan_t *chain = chain_of(feeder);
+    facts->repeats = tnd_chain_repeats(chain);
+    facts->every = chain->every.steps > 0 ? chain->every.steps : chain->every.epochs;
+    facts->every_what = chain->every.steps > 0 ? "steps" : "epochs";
+}
+
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     feeder_t *feeder = state;
@@ -99,6 +112,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .resume = feeder->models == NULL ? tnd_actor_resume(self) : NULL,
         .models = feeder->models,
     };
+    tell_every(feeder, &facts);
     feeder->feed = tnd_feed_new(feeder->workers, &facts);
     feeder->reports = (tnd_step_reports_t){.workers = feeder->workers,
                                            .first = feeder->own->replica_first,
@@ -339,14 +353,16 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     char digest[TND_DIGEST_TEXT_SIZE] = "-";
     tnd_text_payload_writer_t writer;
+    bool repeats = tnd_chain_repeats(chain_of(feeder));
     if (feeder->own->replica_first == 0 && feeder->models != NULL && feeder->options->after == NULL)
         TND_TRY(save(feeder, self, digest, error));
+    if (repeats) /* before the leader lets the first chain go on */
+        tnd_device_workers_over(feeder->workers, end_of_feed(feeder));
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
+    msg.generation = tnd_feeder_core_generation(feeder->machine);
     msg.note.number = feeder->own->chain;
     tnd_text_payload_begin(&writer);
     fprintf(writer.stream, "%s\n", digest);
-    if (feeder->options->after != NULL)
-        fprintf(writer.stream, "cuts %" PRIu32 "\n", tnd_feeder_core_cuts(feeder->machine));
     if (tnd_actor_keep(self) != NULL && feeder->options->after == NULL)
         tnd_step_reports_save_last(&feeder->reports, feeder->models,
                                    tnd_feeder_core_committed(feeder->machine), writer.stream);
@@ -355,7 +371,7 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     feeder->over = true;
     tnd_actor_over(self);
     /* A run that has fed nothing may have failed, which the leader decides. */
-    if (feeder->fed || !is_last_chain(feeder))
+    if (!repeats && (feeder->fed || !is_last_chain(feeder)))
         tnd_device_workers_over(feeder->workers, end_of_feed(feeder));
     return TND_OK;
 }

@@ -149,7 +149,9 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
         tnd_order_list(&options->order, stream->seed, &stream->order);
     else if (tnd_order_part_usable(options->part, &refused))
         tnd_order_short(options, stream->seed, &stream->order);
-    stream->undivided = options->shard == TND_SHARD_OFF;
+    TND_TRY(tnd_order_resolve(instance, stream, error));
+    stream->pieces = options->shard == TND_SHARD_PIECES;
+    stream->undivided = options->shard == TND_SHARD_OFF || stream->pieces;
     if (!written && stream->by_file && (options->skip > 0 || options->take != UINT64_MAX))
         return tnd_fail(error,
                         "`skip` and `take` count the rows of all lanes in turn, and `part` divides "
@@ -228,9 +230,11 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     if (stream->order.count > 0)
         tnd_memory_estimate_add(estimate, name, tnd_sample_order_bytes(&order),
                                 "the order of rows");
-    if (is_first_here(plan, index))
+    if (is_first_here(plan, index)) {
         tnd_memory_estimate_add(estimate, name, stream->loaded,
                                 "interpreters, or data that cannot be used as stored in its files");
+        tnd_adaptation_memory(plan, instance, stream, estimate);
+    }
     tnd_memory_estimate_add(estimate, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
                             "which rows are in %" PRIu64 " rows of blocks", rows);
     tnd_memory_estimate_add(estimate, name, copied_bytes(stream, &window, rows),
@@ -367,6 +371,16 @@ static void send_notes(const tnd_source_facts_t *facts, tnd_actor_t *self)
     send_labels(facts, self);
 }
 
+/*  Rows that a column divides are divided before the start. */
+static tnd_status_t check_divided(const tnd_stream_t *stream, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < stream->order.count && stream->count > 0; i++)
+        if (stream->order.maps[i].kind == TND_PLACE_PART && stream->order.maps[i].part.list != 0 &&
+            stream->order.maps[i].part.rows == 0)
+            return tnd_fail(error, "`part`: how a column divides the rows is not known");
+    return TND_OK;
+}
+
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     reader_t *reader = state;
@@ -388,6 +402,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .watcher = &reader->drawing,
     };
     reader->drawing.actor = self;
+    TND_TRY(check_divided(reader->stream, error));
     reader->rows = tnd_row_reader_new(&rows);
     make_machine(reader, self);
     if (is_first_of_source(self))
@@ -623,10 +638,13 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, epochs, U64, GRAPH), .unit = "epochs", .fallback = "1",
      .range = "1..4294967294", .choices = "forever=4294967295", .help = "passes over the data"},
     {TND_OPTION(tnd_reader_options_t, shard, ENUM, GRAPH), .fallback = "index",
-     .choices = "index|file|source|off",
+     .choices = "index|file|source|off|pieces|auto",
      .help = "how lanes divide the data: by position; by file: the one at place i of the list is "
              "of lane i mod lanes, whose host alone needs it; by source: each lane opens its own, "
-             "which is told its lane (sources of users only); off: each has all rows"},
+             "which is told its lane (sources of users only); off: each has all rows; pieces: each "
+             "reads all rows, and its replicas get every lanes-th piece of each global batch, as "
+             "with AutoShardPolicy.DATA; auto: file if TensorFlow has a dataset of such files, "
+             "otherwise pieces, as AutoShardPolicy.AUTO"},
     {TND_OPTION(tnd_reader_options_t, workers, U64, PLACE), .unit = "readers", .fallback = "1",
      .range = "1..64", .help = "readers per lane, for a source that can read any index"},
     {TND_OPTION(tnd_reader_options_t, access, ENUM, TUNE), .fallback = "auto",

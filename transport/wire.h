@@ -12,7 +12,7 @@
 
 #include "runtime/interface/link.h"
 
-enum { TND_WIRE_VERSION = 7, TND_WIRE_BYTES_MAX = 512, TND_WIRE_TEXT_MAX = 255 };
+enum { TND_WIRE_VERSION = 8, TND_WIRE_BYTES_MAX = 512, TND_WIRE_TEXT_MAX = 255 };
 
 /*  The contents of a header apart from the message. */
 typedef struct {

@@ -1,4 +1,5 @@
-/*  actors/adapt/adaptation.h - the values of `auto` options, computed of the rows that train.
+/*  actors/adapt/adaptation.h - the values of `auto` options, computed of the rows that train, and the parts of rows that a
+ *  column divides.
  *
  *  A pass reads the rows as they are stored, in one thread, so the values do not depend on hosts,
  *  workers or shuffles.  Lanes with files of their own have a pass each, whose results operations take
@@ -15,7 +16,11 @@ tnd_status_t tnd_adaptation_run(const tnd_plan_t *plan, const tnd_instance_t *re
                                 tnd_guarded_call_t *call, const void *shared, tnd_stream_t *stream,
                                 const tnd_instance_t **culprit_p, tnd_error_t *error) TND_CHECKED;
 
-/*  Writes a line for each operation of a chain with `auto` options, after `indent`. */
+/*  Adds what the passes before a run need, and the parts of the rows after them. */
+void tnd_adaptation_memory(const tnd_plan_t *plan, const tnd_instance_t *reader,
+                           const tnd_stream_t *stream, tnd_memory_estimate_t *estimate);
+
+/*  Writes the parts of a `part` by a column, and a line for each operation of a chain with `auto` options, after `indent`. */
 void tnd_adaptation_show(const tnd_plan_t *plan, const tnd_stream_t *stream, const char *indent,
                          FILE *out);
 

@@ -10,7 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 
-enum { ROWS_MAX = 1024, BLOCK_BYTES = 4 << 20 };
+enum { ROWS_MAX = 1024 };
 
 struct tnd_training_rows {
     tnd_stream_t stream;
@@ -63,10 +63,22 @@ static tnd_status_t choose(tnd_place_list_t *order, tnd_error_t *error)
     return TND_OK;
 }
 
+/*  Leaves the rows as they are stored. */
+static void choose_all(tnd_stream_t *stream)
+{
+    tnd_place_list_t *order = &stream->order;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < order->count; i++)
+        if (order->maps[i].kind == TND_PLACE_UNBATCH)
+            order->maps[kept++] = order->maps[i];
+    order->count = kept;
+    stream->skip = stream->take = 0;
+}
+
 /*  Which rows of the stream, in which lanes. */
 static tnd_status_t choose_rows(tnd_training_rows_t *self, const tnd_plan_t *plan,
                                 const tnd_instance_t *reader, const tnd_shared_part_t *part,
-                                tnd_error_t *error)
+                                bool whole, tnd_error_t *error)
 {
     tnd_stream_t *stream = &self->stream;
     uint32_t missing;
@@ -77,6 +89,8 @@ static tnd_status_t choose_rows(tnd_training_rows_t *self, const tnd_plan_t *pla
     bool known = tnd_stream_settle(stream, plan->lanes, &missing);
     TND_TRY(tnd_kind_of(reader->kind)->derive(plan, reader, NULL, stream, error));
     stream->repeat = 1;
+    if (whole)
+        choose_all(stream);
     TND_TRY(choose(&stream->order, error));
     if (!known && (stream->skip > 0 || stream->take > 0))
         return tnd_fail(
@@ -104,7 +118,7 @@ static uint64_t hash_files(const tnd_source_facts_t *facts)
 
 tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan_t *plan,
                                     const tnd_instance_t *reader, const tnd_stream_t *stream,
-                                    const void *shared, const tnd_shared_part_t *part,
+                                    const void *shared, const tnd_shared_part_t *part, bool whole,
                                     tnd_error_t *error)
 {
     if ((part->facts.caps & (TND_SOURCE_RANDOM | TND_SOURCE_REWINDS)) == 0)
@@ -113,11 +127,10 @@ tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan
                    "read only once; write the values themselves");
     tnd_training_rows_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->stream = *stream;
-    self->stream.adapted = NULL;
     self->options = *(const tnd_reader_options_t *)reader->options;
     self->options.shuffle = TND_SHUFFLE_NONE;
     self->identity = hash_files(&part->facts);
-    if (choose_rows(self, plan, reader, part, error) != TND_OK) {
+    if (choose_rows(self, plan, reader, part, whole, error) != TND_OK) {
         free(self);
         return TND_FAILED;
     }
@@ -137,7 +150,7 @@ tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan
 uint32_t tnd_training_rows_limit(tnd_training_rows_t *self, size_t made)
 {
     size_t bytes = tnd_most(tnd_schema_row_bytes(&self->stream.read), made) + 1;
-    self->at_once = (uint32_t)tnd_least(BLOCK_BYTES / bytes + 1, ROWS_MAX);
+    self->at_once = (uint32_t)tnd_least(TND_TRAINING_BLOCK_BYTES / bytes + 1, ROWS_MAX);
     return self->at_once;
 }
 
@@ -150,6 +163,20 @@ void tnd_training_rows_close(tnd_training_rows_t **self_p)
     free(self);
 }
 
+/*  Which rows are of a part that a column divides depends on its values as well. */
+static uint64_t hash_parts(const tnd_training_rows_t *self, uint64_t hash)
+{
+    const tnd_place_list_t *order = &self->stream.order;
+    size_t count;
+    for (uint32_t i = 0; i < order->count; i++) {
+        uint64_t list = order->maps[i].kind == TND_PLACE_PART ? order->maps[i].part.list : 0;
+        const tnd_adapted_item_t *item = tnd_adapted_find(self->stream.adapted, list, &count);
+        if (list != 0 && item != NULL)
+            hash = XXH3_64bits_withSeed(item->text, item->size, hash);
+    }
+    return hash;
+}
+
 uint64_t tnd_training_rows_hash(const tnd_training_rows_t *self)
 {
     const uint64_t rows[] = {self->identity,           self->all,
@@ -157,8 +184,9 @@ uint64_t tnd_training_rows_hash(const tnd_training_rows_t *self)
                              self->stream.by_file,     (uint64_t)self->options.on_error,
                              self->stream.order.count, tnd_schema_hash(&self->stream.read)};
     uint64_t hash = XXH3_64bits(rows, sizeof rows);
-    return XXH3_64bits_withSeed(self->stream.order.maps,
+    hash = XXH3_64bits_withSeed(self->stream.order.maps,
                                 self->stream.order.count * sizeof self->stream.order.maps[0], hash);
+    return hash_parts(self, hash);
 }
 
 uint64_t tnd_training_rows_done(const tnd_training_rows_t *self)

@@ -11,13 +11,17 @@
 #include "actors/reader/shared_source.h"
 #include "runtime/data/block.h"
 
+/*  Of a block of rows, about. */
+enum { TND_TRAINING_BLOCK_BYTES = 4 << 20 };
+
 typedef struct tnd_training_rows tnd_training_rows_t;
 
-/*  `stream`: what the opened source `shared` says; `part`: whose rows.  Errors: TND_FAILED if they differ from epoch to
+/*  `stream`: what the opened source `shared` says; `part`: whose rows; `whole`: all of them, whichever
+ *  train.  Errors: TND_FAILED if they differ from epoch to
  *  epoch, can be read only once, or are not known without the files of other hosts. */
 tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan_t *plan,
                                     const tnd_instance_t *reader, const tnd_stream_t *stream,
-                                    const void *shared, const tnd_shared_part_t *part,
+                                    const void *shared, const tnd_shared_part_t *part, bool whole,
                                     tnd_error_t *error) TND_CHECKED;
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_training_rows_close(tnd_training_rows_t **self_p);

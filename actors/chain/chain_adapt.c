@@ -31,6 +31,15 @@ size_t tnd_chain_unknown(const tnd_chain_t *self)
     return s;
 }
 
+size_t tnd_chain_makes(const tnd_chain_t *self, const char *column)
+{
+    size_t made = 0;
+    const tnd_schema_t *schema = &self->in;
+    while (tnd_schema_find(schema, column) < 0 && made++ < self->count)
+        schema = &self->stages[made - 1].schema;
+    return made;
+}
+
 /*  Where the columns that operation `index` gets are in the rows before operation `first`; -1: they
  *  are made between.  Returns false if it gets other rows. */
 static bool trace(const tnd_chain_t *self, size_t first, size_t index, int from[TND_COLUMNS_MAX])

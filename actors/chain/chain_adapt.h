@@ -17,6 +17,10 @@ uint64_t tnd_chain_key_of(const tnd_part_t *part);
 /*  The first operation whose `auto` options are not known; the number of operations if all are. */
 size_t tnd_chain_unknown(const tnd_chain_t *self);
 
+/*  How many operations there are up to the first after which there is a column of this name; more than all of
+ *  them: there is never one. */
+size_t tnd_chain_makes(const tnd_chain_t *self, const char *column);
+
 /*  Operations before which a pass stops, ascending. */
 enum { TND_CHAIN_STOPS_MAX = 4 };
 typedef struct {

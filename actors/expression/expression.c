@@ -24,12 +24,13 @@ typedef struct {
     uint32_t to, left, right;
     uint32_t column;
     size_t elements; /* of a row of the column */
+    bool ragged;
 } instruction_t;
 
 struct tnd_expression {
     tnd_column_t result;
     uint64_t reads;
-    size_t elements; /* of a row of the result */
+    size_t elements; /* of a row of the result; of a ragged one, of a step along its first axis */
     instruction_t *instructions;
     int count;
     uint32_t last; /* the register of the result */
@@ -90,8 +91,9 @@ static void compile(tnd_expression_t *self, const tnd_formula_t *formula, const 
         made->type = node->type;
         made->to = registers.of[i] = take_register(&registers);
         self->count++;
-        if (node->kind == TND_NODE_COLUMN) {
+        if (node->kind == TND_NODE_COLUMN || node->kind == TND_NODE_LENGTH) {
             made->column = node->column;
+            made->ragged = in->columns[node->column].ragged;
             made->from = in->columns[node->column].dtype;
             made->elements = tnd_column_elements(&in->columns[node->column]);
             continue;
@@ -122,6 +124,8 @@ tnd_status_t tnd_expression_new(tnd_expression_t **self_p, const char *text, con
         self->result = formula->shape;
         self->result.dtype = formula->nodes[formula->root].type;
         self->elements = tnd_column_elements(&self->result);
+        if (self->result.ragged)
+            self->elements /= self->result.shape[0];
         self->reads = formula->reads;
         self->instructions =
             tnd_allocate_zeroed((size_t)formula->count, sizeof *self->instructions);
@@ -156,6 +160,25 @@ uint64_t tnd_expression_reads(const tnd_expression_t *self)
 
 /* --- running ------------------------------------------------------------------------------------ */
 
+/*  Sets all elements to one, of type by->from. */
+static void spread(const instruction_t *by, const void *from, size_t count, uint8_t *to)
+{
+    size_t made = tnd_dtype_size(by->type);
+    uint64_t bits;
+    tnd_cast(by->type, by->from, 1, &bits, from);
+    for (size_t k = 0; k < count; k++)
+        memcpy(to + k * made, &bits, made);
+}
+
+/*  The lengths of the rows that elements [first, first + count) are of. */
+static void load_lengths(const tnd_expression_t *self, const instruction_t *by,
+                         const tnd_tile_t *in, size_t first, size_t count, chunk_t *to)
+{
+    const tnd_ragged_t *rows = in->columns[by->column].ragged;
+    for (size_t i = 0; i < count; i++)
+        to->i64[i] = (int64_t)rows[(first + i) / self->elements].length;
+}
+
 /*  Copies elements [first, first + count) of all rows of a column. */
 static void load(const tnd_expression_t *self, const instruction_t *by, const tnd_tile_t *in,
                  size_t first, size_t count, chunk_t *to)
@@ -171,16 +194,27 @@ static void load(const tnd_expression_t *self, const instruction_t *by, const tn
         size_t row = (first + i) / self->elements, at = (first + i) % self->elements;
         size_t whole = self->elements - at, n = whole < count - i ? whole : count - i;
         const uint8_t *from = base + row * stride;
-        if (by->elements == self->elements) {
+        if (by->elements == self->elements)
             tnd_cast(by->type, by->from, n, to->bytes + i * made, from + at * size);
-        } else {
-            uint64_t bits;
-            tnd_cast(by->type, by->from, 1, &bits, from);
-            for (size_t k = 0; k < n; k++)
-                memcpy(to->bytes + (i + k) * made, &bits, made);
-        }
+        else
+            spread(by, from, n, to->bytes + i * made);
         i += n;
     }
+}
+
+/*  Copies elements [first, first + count) of one row of a ragged result. */
+static void load_row(const instruction_t *by, const tnd_tile_t *in, uint32_t row, size_t first,
+                     size_t count, chunk_t *to)
+{
+    const tnd_ragged_t *ragged = in->columns[by->column].ragged;
+    if (by->kind == TND_NODE_LENGTH)
+        for (size_t i = 0; i < count; i++)
+            to->i64[i] = (int64_t)ragged[row].length;
+    else if (by->ragged)
+        tnd_cast(by->type, by->from, count, to->bytes,
+                 (const uint8_t *)ragged[row].data + first * tnd_dtype_size(by->from));
+    else
+        spread(by, tnd_tile_row(in, by->column, row), count, to->bytes);
 }
 
 #define EACH(result, value)                                                                        \
@@ -322,23 +356,73 @@ static bool execute(const instruction_t *by, size_t count, chunk_t *to, const ch
     return true;
 }
 
+/*  Computes a chunk of a tile or, of a ragged result, of its row `row`, and writes it. */
+static tnd_status_t compute_chunk(tnd_expression_t *self, const tnd_tile_t *in, uint32_t row,
+                                  size_t first, size_t count, tnd_dtype_t to, void *out,
+                                  tnd_error_t *error)
+{
+    for (int i = 0; i < self->count; i++) {
+        const instruction_t *by = &self->instructions[i];
+        chunk_t *made = &self->registers[by->to];
+        bool loads = by->kind == TND_NODE_COLUMN || by->kind == TND_NODE_LENGTH;
+        if (loads && self->result.ragged)
+            load_row(by, in, row, first, count, made);
+        else if (by->kind == TND_NODE_LENGTH)
+            load_lengths(self, by, in, first, count, made);
+        else if (loads)
+            load(self, by, in, first, count, made);
+        else if (!execute(by, count, made, &self->registers[by->left], &self->registers[by->right]))
+            return tnd_fail(error, "the remainder of a division by 0 does not exist");
+    }
+    tnd_cast(to, self->result.dtype, count, out, self->registers[self->last].bytes);
+    return TND_OK;
+}
+
 tnd_status_t tnd_expression_run(tnd_expression_t *self, const tnd_tile_t *in, tnd_dtype_t to,
                                 void *out, tnd_error_t *error)
 {
     size_t all = in->rows * self->elements, size = tnd_dtype_size(to);
     for (size_t first = 0; first < all; first += TND_CHUNK) {
         size_t count = all - first < TND_CHUNK ? all - first : TND_CHUNK;
-        for (int i = 0; i < self->count; i++) {
-            const instruction_t *by = &self->instructions[i];
-            chunk_t *made = &self->registers[by->to];
-            if (by->kind == TND_NODE_COLUMN)
-                load(self, by, in, first, count, made);
-            else if (!execute(by, count, made, &self->registers[by->left],
-                              &self->registers[by->right]))
-                return tnd_fail(error, "the remainder of a division by 0 does not exist");
-        }
-        tnd_cast(to, self->result.dtype, count, (uint8_t *)out + first * size,
-                 self->registers[self->last].bytes);
+        TND_TRY(compute_chunk(self, in, 0, first, count, to, (uint8_t *)out + first * size, error));
+    }
+    return TND_OK;
+}
+
+/*  Rows of ragged columns that meet have one length. */
+static tnd_status_t length_of(const tnd_expression_t *self, const tnd_tile_t *in, uint32_t row,
+                              uint64_t *length_p, tnd_error_t *error)
+{
+    bool known = false;
+    for (int i = 0; i < self->count; i++) {
+        const instruction_t *by = &self->instructions[i];
+        if (by->kind != TND_NODE_COLUMN || !by->ragged)
+            continue;
+        uint64_t length = in->columns[by->column].ragged[row].length;
+        if (known && length != *length_p)
+            return tnd_fail(error,
+                            "columns of the formula have %llu and %llu values in a row, where they "
+                            "need as many",
+                            (unsigned long long)*length_p, (unsigned long long)length);
+        *length_p = length;
+        known = true;
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_expression_run_ragged(tnd_expression_t *self, const tnd_tile_t *in, uint32_t row,
+                                       tnd_dtype_t to, tnd_room_t *room, tnd_ragged_t *out,
+                                       tnd_error_t *error)
+{
+    uint64_t length = 0;
+    size_t size = tnd_dtype_size(to);
+    TND_TRY(length_of(self, in, row, &length, error));
+    size_t all = length * self->elements;
+    *out = (tnd_ragged_t){tnd_room_take(room, all * size, size), length};
+    for (size_t first = 0; first < all; first += TND_CHUNK) {
+        size_t count = all - first < TND_CHUNK ? all - first : TND_CHUNK;
+        TND_TRY(compute_chunk(self, in, row, first, count, to, (uint8_t *)out->data + first * size,
+                              error));
     }
     return TND_OK;
 }

@@ -13,6 +13,7 @@ enum {
 typedef enum {
     TND_NODE_NUMBER,
     TND_NODE_COLUMN,
+    TND_NODE_LENGTH,
     TND_NODE_NEGATE,
     TND_NODE_NOT,
     TND_NODE_ADD,
@@ -44,7 +45,8 @@ typedef struct {
     const char *text;
     tnd_node_t nodes[TND_NODES_MAX];
     int count, root;
-    tnd_column_t shape; /* rank and shape of the columns that it reads */
+    tnd_column_t
+        shape; /* rank and shape of the columns that it reads, and whether they are ragged */
     uint64_t reads;
 } tnd_formula_t;
 

@@ -83,11 +83,8 @@ static tnd_status_t find_column(const parser_t *self, const char *at, const char
     char text[256];
     int index = tnd_schema_find(self->in, name);
     *index_p = (uint32_t)index;
-    if (index >= 0 && !self->in->columns[index].ragged)
-        return TND_OK;
     if (index >= 0)
-        return tnd_fail_about(
-            self->error, at, "column `%s` is ragged; a formula is of columns of fixed shape", name);
+        return TND_OK;
     tnd_nearest_t nearest = {.word = name};
     for (uint32_t i = 0; i < self->in->count; i++)
         tnd_nearest_offer(&nearest, self->in->columns[i].name);
@@ -102,20 +99,21 @@ static tnd_status_t find_column(const parser_t *self, const char *at, const char
 static tnd_status_t check_shape(parser_t *self, const char *at, const tnd_column_t *column)
 {
     tnd_column_t *shape = &self->formula->shape;
-    if (tnd_column_elements(column) == 1)
+    if (!column->ragged && tnd_column_elements(column) == 1)
         return TND_OK;
     if (shape->rank == 0) {
         shape->rank = column->rank;
+        shape->ragged = column->ragged;
         memcpy(shape->shape, column->shape, sizeof shape->shape);
         return TND_OK;
     }
-    if (shape->rank == column->rank &&
+    if (shape->rank == column->rank && shape->ragged == column->ragged &&
         memcmp(shape->shape, column->shape, shape->rank * sizeof shape->shape[0]) == 0)
         return TND_OK;
     return tnd_fail_about(self->error, at,
                           "column `%s` has another shape than the column before it; columns of a "
-                          "formula have one shape, or one number per row",
-                          column->name);
+                          "formula have one shape%s, or one number per row",
+                          column->name, column->ragged ? " and one `max`" : "");
 }
 
 static tnd_status_t add_column(parser_t *self, const char *at, const char *name, int *node_p)
@@ -138,21 +136,51 @@ static tnd_status_t add_column(parser_t *self, const char *at, const char *name,
     return add(self, node, node_p);
 }
 
-static tnd_status_t parse_name(parser_t *self, int *node_p)
+/*  How many values the rows of a ragged column have, as one number per row. */
+static tnd_status_t add_length(parser_t *self, const char *at, const char *name, int *node_p)
 {
-    char name[TND_COLUMN_NAME_MAX];
+    uint32_t index;
+    TND_TRY(find_column(self, at, name, &index));
+    const tnd_column_t *column = &self->in->columns[index];
+    if (!column->ragged)
+        return tnd_fail_about(self->error, at,
+                              "column `%s` is not ragged: all its rows have one length", name);
+    self->formula->reads |= UINT64_C(1) << index;
+    return add(self,
+               (tnd_node_t){.kind = TND_NODE_LENGTH, .at = at, .column = index, .type = TND_I64},
+               node_p);
+}
+
+/*  The name of a column, with or without backquotes. */
+static tnd_status_t take_name(parser_t *self, char name[TND_COLUMN_NAME_MAX])
+{
     const char *first = self->at, *at = first;
     bool quoted = *at == '`';
     size_t size = quoted ? strcspn(++at, "`") : word_size(at);
     if (quoted && at[size] == '\0')
         return tnd_fail_about(self->error, first, "the backquote has no second one");
-    if (size == 0 || size >= sizeof name)
-        return tnd_fail_about(self->error, first, "the name of a column has 1 to %zu characters",
-                              sizeof name - 1);
+    if (size == 0 || size >= TND_COLUMN_NAME_MAX)
+        return tnd_fail_about(self->error, first, "the name of a column has 1 to %d characters",
+                              TND_COLUMN_NAME_MAX - 1);
     memcpy(name, at, size);
     name[size] = '\0';
     self->at = at + size + quoted;
     skip_spaces(self);
+    return TND_OK;
+}
+
+static tnd_status_t parse_name(parser_t *self, int *node_p)
+{
+    char name[TND_COLUMN_NAME_MAX];
+    const char *first = self->at;
+    bool quoted = *first == '`';
+    TND_TRY(take_name(self, name));
+    if (!quoted && strcmp(name, "length") == 0 && take(self, "(")) {
+        TND_TRY(take_name(self, name));
+        if (!take(self, ")"))
+            return tnd_fail_about(self->error, first, "`length` is of one column: `length(x)`");
+        return add_length(self, first, name, node_p);
+    }
     if (!quoted && (strcmp(name, "true") == 0 || strcmp(name, "false") == 0))
         return add(
             self,

@@ -66,7 +66,8 @@ static tnd_status_t check_operand(const tnd_formula_t *self, const tnd_node_t *n
 
 tnd_status_t tnd_formula_add(tnd_formula_t *self, tnd_node_t node, int *node_p, tnd_error_t *error)
 {
-    if (node.kind == TND_NODE_NUMBER || node.kind == TND_NODE_COLUMN)
+    if (node.kind == TND_NODE_NUMBER || node.kind == TND_NODE_COLUMN ||
+        node.kind == TND_NODE_LENGTH)
         return append(self, node, node_p, error);
     const tnd_node_t *left = &self->nodes[node.left];
     const tnd_node_t *right = node.right >= 0 ? &self->nodes[node.right] : left;

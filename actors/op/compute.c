@@ -29,7 +29,7 @@ static const tnd_option_t compute_options[] = {
      .example = "2 * x + 1", .fallback = "",
      .help =
          "a column and the formula for it, of columns, numbers, + - * / % == != < <= > >= and or "
-         "not ( ); a column of that name is replaced"},
+         "not ( ), and length(x) of a ragged column; a column of that name is replaced"},
 };
 
 const tnd_op_spec_t tnd_op_compute_spec = {
@@ -80,6 +80,33 @@ static tnd_status_t add_columns(compute_t *self, const tnd_pairs_t *pairs, const
     return TND_OK;
 }
 
+/*  Bytes of the smallest element of the ragged columns of a formula. */
+static size_t least_size(const tnd_expression_t *expression, const tnd_schema_t *in)
+{
+    size_t least = 8;
+    for (uint32_t i = 0; i < in->count; i++) {
+        size_t size = tnd_dtype_size(in->columns[i].dtype);
+        if (in->columns[i].ragged && (tnd_expression_reads(expression) >> i & 1) != 0)
+            least = size < least ? size : least;
+    }
+    return least;
+}
+
+/*  Bytes of ragged columns per byte of those that come in: a result has as many values as a column that
+ *  it reads. */
+static void set_growth(const compute_t *self, const tnd_schema_t *in, tnd_op_facts_t *facts)
+{
+    double all = (double)tnd_schema_ragged_bytes(in);
+    for (uint32_t i = 0; i < self->count; i++) {
+        const tnd_expression_t *expression = self->computed[i].expression;
+        if (tnd_expression_result(expression)->ragged)
+            facts->growth_max += (double)tnd_dtype_size(self->computed[i].dtype) /
+                                 (double)least_size(expression, in);
+    }
+    if (all > 0)
+        facts->growth_usual = (double)tnd_schema_ragged_bytes(&facts->schema) / all;
+}
+
 static tnd_status_t compile(compute_t *self, const compute_options_t *chosen,
                             const tnd_schema_t *in, tnd_op_facts_t *facts, tnd_error_t *error)
 {
@@ -99,7 +126,9 @@ static tnd_status_t compile(compute_t *self, const compute_options_t *chosen,
         facts->reads |= tnd_expression_reads(computed->expression);
     }
     self->columns = in->count;
-    return add_columns(self, pairs, in, facts, error);
+    TND_TRY(add_columns(self, pairs, in, facts, error));
+    set_growth(self, in, facts);
+    return TND_OK;
 }
 
 static tnd_status_t compute_open(void *state, const void *given, const tnd_schema_t *in,
@@ -119,6 +148,15 @@ static bool is_computed(const compute_t *self, uint32_t column)
     return false;
 }
 
+static tnd_status_t run_ragged(const computed_t *self, const tnd_tile_t *in, tnd_tile_t *out,
+                               tnd_error_t *error)
+{
+    for (uint32_t row = 0; row < in->rows; row++)
+        TND_TRY(tnd_expression_run_ragged(self->expression, in, row, self->dtype, out->room,
+                                          &out->columns[self->column].ragged[row], error));
+    return TND_OK;
+}
+
 static tnd_status_t compute_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                                   tnd_tile_t *out, tnd_error_t *error)
 {
@@ -130,8 +168,11 @@ static tnd_status_t compute_apply(void *state, const tnd_op_key_t *key, const tn
             out->columns[i] = in->columns[i];
     for (uint32_t i = 0; i < self->count; i++) {
         const computed_t *computed = &self->computed[i];
-        TND_TRY(tnd_expression_run(computed->expression, in, computed->dtype,
-                                   out->columns[computed->column].base, error));
+        if (tnd_expression_result(computed->expression)->ragged)
+            TND_TRY(run_ragged(computed, in, out, error));
+        else
+            TND_TRY(tnd_expression_run(computed->expression, in, computed->dtype,
+                                       out->columns[computed->column].base, error));
     }
     return TND_OK;
 }

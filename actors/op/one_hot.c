@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     uint32_t columns, column, into; /* into == columns: a new one */
     tnd_dtype_t from;
-    size_t elements; /* of a row that comes in */
+    size_t elements; /* of a row that comes in; of a ragged one, of a step along its first axis */
     size_t depth;
     size_t size; /* of an element that goes out */
     _Alignas(8) uint8_t on[8], off[8];
@@ -58,6 +58,15 @@ static tnd_status_t read_place(const char *option, double number, tnd_dtype_t to
     return TND_OK;
 }
 
+/*  The vectors of a ragged row are ragged; the other columns remain as they are. */
+static void set_ragged(const one_hot_t *self, const tnd_schema_t *in, tnd_op_facts_t *facts)
+{
+    facts->schema.columns[self->into].ragged = true;
+    double all = (double)tnd_schema_ragged_bytes(in);
+    facts->growth_usual = (double)tnd_schema_ragged_bytes(&facts->schema) / all;
+    facts->growth_max = 1 + (double)(self->depth * self->size) / (double)tnd_dtype_size(self->from);
+}
+
 static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schema_t *in,
                                  tnd_op_facts_t *facts, tnd_error_t *error)
 {
@@ -65,7 +74,7 @@ static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schem
     one_hot_t *self = state;
     const one_hot_options_t *chosen = given;
     tnd_dtype_t to;
-    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
+    TND_TRY(tnd_op_find_any(in, chosen->column, &self->column, error));
     TND_TRY(tnd_op_dtype(chosen->to, &to, error));
     const tnd_column_t *column = &in->columns[self->column];
     if (tnd_dtype_is_float(column->dtype) || column->dtype == TND_BOOL)
@@ -78,7 +87,8 @@ static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schem
     shape[column->rank] = chosen->depth;
     self->columns = in->count;
     self->from = column->dtype;
-    self->elements = tnd_column_elements(column);
+    self->elements = column->ragged ? tnd_column_unit(column) / tnd_dtype_size(column->dtype)
+                                    : tnd_column_elements(column);
     self->depth = chosen->depth;
     self->size = tnd_dtype_size(to);
     TND_TRY(read_place("on", chosen->on, to, self->on, error));
@@ -86,10 +96,12 @@ static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schem
     self->off_is_zero = memcmp(self->off, zero, self->size) == 0;
     bool is_new = chosen->into != NULL && strcmp(chosen->into, chosen->column) != 0;
     self->into = is_new ? in->count : self->column;
-    if (!is_new)
-        return tnd_op_replace(facts, in, self->column, to, column->rank + 1, shape, error);
     facts->reads = UINT64_C(1) << self->column;
-    return tnd_op_add(facts, in, chosen->into, to, column->rank + 1, shape, error);
+    TND_TRY(is_new ? tnd_op_add(facts, in, chosen->into, to, column->rank + 1, shape, error)
+                   : tnd_op_replace(facts, in, self->column, to, column->rank + 1, shape, error));
+    if (column->ragged)
+        set_ragged(self, in, facts);
+    return TND_OK;
 }
 
 static void fill_off(const one_hot_t *self, uint8_t *out, size_t count)
@@ -102,25 +114,44 @@ static void fill_off(const one_hot_t *self, uint8_t *out, size_t count)
         memcpy(out + i * self->size, self->off, self->size);
 }
 
+/*  The vectors of so many class numbers. */
+static void make_vectors(const one_hot_t *self, size_t count, uint8_t *to, const uint8_t *from)
+{
+    fill_off(self, to, count * self->depth);
+    for (size_t i = 0; i < count; i++, to += self->depth * self->size) {
+        /* A negative number becomes one that is larger than any depth. */
+        uint64_t place;
+        tnd_cast(TND_U64, self->from, 1, &place, from + i * tnd_dtype_size(self->from));
+        if (place < self->depth)
+            memcpy(to + place * self->size, self->on, self->size);
+    }
+}
+
+static void make_ragged(const one_hot_t *self, const tnd_tile_t *in, tnd_tile_t *out)
+{
+    for (uint32_t row = 0; row < in->rows; row++) {
+        const tnd_ragged_t *from = &in->columns[self->column].ragged[row];
+        size_t count = from->length * self->elements;
+        uint8_t *to = tnd_room_take(out->room, count * self->depth * self->size, self->size);
+        make_vectors(self, count, to, from->data);
+        out->columns[self->into].ragged[row] = (tnd_ragged_t){to, from->length};
+    }
+}
+
 static tnd_status_t one_hot_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                                   tnd_tile_t *out, tnd_error_t *error)
 {
     (void)key, (void)error;
     const one_hot_t *self = state;
-    size_t row_elements = self->elements * self->depth;
     tnd_op_pass(in, out, self->columns, self->into);
-    uint8_t *to = out->columns[self->into].base;
-    fill_off(self, to, in->rows * row_elements);
-    for (uint32_t row = 0; row < in->rows; row++) {
-        const uint8_t *from = tnd_tile_row(in, self->column, row);
-        for (size_t i = 0; i < self->elements; i++, to += self->depth * self->size) {
-            /* A negative number becomes one that is larger than any depth. */
-            uint64_t place;
-            tnd_cast(TND_U64, self->from, 1, &place, from + i * tnd_dtype_size(self->from));
-            if (place < self->depth)
-                memcpy(to + place * self->size, self->on, self->size);
-        }
+    if (in->columns[self->column].ragged != NULL) {
+        make_ragged(self, in, out);
+        return TND_OK;
     }
+    size_t row_bytes = self->elements * self->depth * self->size;
+    for (uint32_t row = 0; row < in->rows; row++)
+        make_vectors(self, self->elements, out->columns[self->into].base + row * row_bytes,
+                     tnd_tile_row(in, self->column, row));
     return TND_OK;
 }
 

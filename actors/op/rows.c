@@ -66,9 +66,9 @@ typedef struct {
 static const tnd_option_t filter_options[] = {
     {TND_OPTION(filter_options_t, expr, STRING, GRAPH), .unit = "formula",
      .example = "label % 3 == 1 and w > 0.5", .fallback = "",
-     .help =
-         "a condition over columns with one number per row, of + - * / % == != < <= > >= and or "
-         "not ( ): rows of which it is true are kept"},
+     .help = "a condition over columns with one number per row, or length(x) of a ragged one, of + "
+             "- * / % "
+             "== != < <= > >= and or not ( ): rows of which it is true are kept"},
     {TND_OPTION(filter_options_t, column, COLUMN, GRAPH), .fallback = "",
      .help = "without `expr`: the column to compare, one number a row"},
     {TND_OPTION(filter_options_t, op, ENUM, GRAPH), .fallback = "eq",
@@ -117,7 +117,7 @@ static tnd_status_t open_expression(filter_t *self, const char *expr, const tnd_
                                 "the formula gives numbers (%s), not a condition; "
                                 "compare them, `... != 0`",
                                 tnd_dtype_name(result->dtype));
-    else if (tnd_column_elements(result) != 1)
+    else if (result->ragged || tnd_column_elements(result) != 1)
         status = tnd_fail_about(error, expr,
                                 "the formula reads columns with several numbers per "
                                 "row; one condition is needed");

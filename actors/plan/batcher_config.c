@@ -58,6 +58,7 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
         .batch_ragged = !copied && sized ? options->bytes : 0,
         .replicas = (uint32_t)options->replicas,
         .split = (tnd_split_t)options->split,
+        .feed = tnd_plan_feed(plan, instance->chain),
         .remainder = (tnd_remainder_t)options->remainder,
         .span_epochs = options->span_epochs,
         .skip = options->skip,

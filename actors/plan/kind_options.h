@@ -16,7 +16,14 @@ typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tn
 /*  What a checkpoint stores to recognize the bytes of a file. */
 typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
 
-typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE, TND_SHARD_OFF } tnd_shard_t;
+/*  In the order of runtime/topology/topology_internal.h; `auto` is never among the options of a plan. */
+typedef enum {
+    TND_SHARD_INDEX,
+    TND_SHARD_FILE,
+    TND_SHARD_SOURCE,
+    TND_SHARD_OFF,
+    TND_SHARD_PIECES
+} tnd_shard_t;
 
 /*  How the rows of ragged columns are stored in a batch. */
 typedef enum { TND_RAGGED_PAD, TND_RAGGED_PACK } tnd_batch_ragged_t;
@@ -26,6 +33,8 @@ typedef struct {
     tnd_numbers_t of; /* their sizes, relative to each other */
     uint64_t index;   /* which */
     uint64_t seed;
+    const char *by;         /* a column: all rows of a value are of one part; NULL: none */
+    const char *stratified; /* a column: the rows of each value are divided alike; NULL: none */
 } tnd_order_part_t;
 
 typedef struct {
@@ -94,6 +103,7 @@ typedef struct {
     const tnd_pack_options_t *pack;     /* NULL: rows as they come */
     uint64_t replicas;
     int split;     /* tnd_split_t */
+    bool apart;    /* lanes feed replicas of their own */
     int remainder; /* tnd_remainder_t */
     bool span_epochs;
     uint64_t skip;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/base/bounds.h"
+
 #include "actors/plan/buckets.h"
 #include "actors/plan/packing.h"
 #include "runtime/core/batcher.h"
@@ -32,6 +34,33 @@ uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain)
            (plan->instances[i].chain != chain || !has_role(&plan->instances[i], TND_ROLE_FEEDER)))
         i++;
     return i;
+}
+
+tnd_lane_feed_t tnd_plan_feed(const tnd_plan_t *plan, uint32_t chain)
+{
+    tnd_lane_feed_t feed = TND_FEED_TOGETHER;
+    for (uint32_t i = 0; i < plan->instance_count && plan->lanes > 1; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        if (instance->chain != chain)
+            continue;
+        if (instance->kind->role == TND_ROLE_READER &&
+            ((const tnd_reader_options_t *)instance->options)->shard == TND_SHARD_PIECES)
+            return TND_FEED_PIECES;
+        if (instance->kind->role == TND_ROLE_JOIN &&
+            ((const tnd_batcher_options_t *)instance->options)->apart)
+            feed = TND_FEED_APART;
+    }
+    return feed;
+}
+
+tnd_apart_t tnd_plan_apart(const tnd_plan_t *plan, const tnd_batcher_options_t *options)
+{
+    return (tnd_apart_t){.split = (tnd_split_t)options->split,
+                         .pads = options->remainder == TND_REMAINDER_PAD,
+                         .drops = options->remainder == TND_REMAINDER_DROP,
+                         .size = options->size,
+                         .lanes = plan->lanes,
+                         .replicas = (uint32_t)options->replicas};
 }
 
 bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance)
@@ -125,8 +154,7 @@ bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
     return true;
 }
 
-/*  Whether the operations of the chain leave the number of rows as it is. */
-static bool keeps_rows(const tnd_plan_t *plan, uint32_t chain)
+bool tnd_plan_keeps_rows(const tnd_plan_t *plan, uint32_t chain)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         if (plan->instances[i].chain != chain || !has_role(&plan->instances[i], TND_ROLE_WORKER))
@@ -140,17 +168,37 @@ static bool keeps_rows(const tnd_plan_t *plan, uint32_t chain)
     return true;
 }
 
+static uint64_t limited_steps(const tnd_batcher_options_t *options, uint64_t batches)
+{
+    uint64_t left = batches > options->skip ? batches - options->skip : 0;
+    return left < options->take ? left : options->take;
+}
+
+/*  Until the last of the lanes ends. */
+static uint64_t steps_apart(const tnd_plan_t *plan, const tnd_batcher_options_t *options,
+                            const tnd_stream_t *stream)
+{
+    tnd_apart_t apart = tnd_plan_apart(plan, options);
+    uint64_t batches = 0;
+    for (uint32_t lane = 0; lane < plan->lanes; lane++) {
+        uint64_t rows = tnd_stream_lane_count(stream, lane);
+        batches = tnd_most(batches, tnd_apart_steps(&apart, lane, rows));
+    }
+    return limited_steps(options, batches);
+}
+
 uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream)
 {
     const tnd_batcher_options_t *options =
         plan->instances[tnd_plan_batcher(plan, chain, 0)].options;
     uint64_t count = tnd_stream_positions(stream);
     if (count == TND_UNKNOWN || tnd_plan_copies(options) || options->span_epochs ||
-        !keeps_rows(plan, chain))
+        !tnd_plan_keeps_rows(plan, chain))
         return TND_UNKNOWN;
+    if (tnd_plan_feed(plan, chain) == TND_FEED_APART)
+        return steps_apart(plan, options, stream);
     bool short_one =
         options->remainder != TND_REMAINDER_DROP && count % tnd_plan_batch_size(options) != 0;
     uint64_t batches = count / tnd_plan_batch_size(options) + short_one;
-    uint64_t left = batches > options->skip ? batches - options->skip : 0;
-    return left < options->take ? left : options->take;
+    return limited_steps(options, batches);
 }

@@ -5,12 +5,17 @@
 #define TND_ACTORS_PLAN_PLAN_QUERIES_H
 
 #include "actors/plan/kind_options.h"
+#include "runtime/core/stream/apart.h"
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
 
 /*  The batcher at the end of a lane, and the first feeder of a chain; instance_count: none. */
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane);
 uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
+
+/*  How the lanes of a chain feed replicas, and what they give if they are apart. */
+tnd_lane_feed_t tnd_plan_feed(const tnd_plan_t *plan, uint32_t chain);
+tnd_apart_t tnd_plan_apart(const tnd_plan_t *plan, const tnd_batcher_options_t *options);
 
 /*  Whether messages reach an instance from another process, or go from it to one. */
 bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance);
@@ -34,6 +39,9 @@ uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
 /*  Whether an instance is the first of its actor that serves `lane` on its host. The processes of
  *  isolated actors are parts of their host. */
 bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane);
+
+/*  Whether no operation of a chain drops or adds rows. */
+bool tnd_plan_keeps_rows(const tnd_plan_t *plan, uint32_t chain);
 
 /*  Steps of an epoch of a chain with a batcher; TND_UNKNOWN if operations may change the number of
  *  rows, if steps span epochs, or if the number of rows is unknown. */

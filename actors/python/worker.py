@@ -27,6 +27,8 @@ SOCKET, MEMORY, PROGRAM = 3, 4, 5
 OK, REFUSED, PROGRESS = 0, 1, 2
 WORDS_MAX, TEXT_MAX, ALIGN = 512, 400, 64
 PR_SET_PDEATHSIG = 1
+PIDFD_OPEN = 434  # on all machines
+GUARD = "import os, select; select.select([3], [], []); os.killpg(0, 9)  # tundish.guard"
 PROGRESS_S = 0.5
 
 
@@ -575,6 +577,33 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def become_guard(process):
+    """Waits for the end of a process, then ends its group; it is small, and lets go of all else."""
+    os.dup2(process, SOCKET)
+    for file in (MEMORY, PROGRAM):
+        os.close(file)
+    null = os.open(os.devnull, os.O_RDWR)
+    for file in range(3):
+        os.dup2(null, file)
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", GUARD])
+
+
+def guard_group():
+    """What functions start, such as by Popen, would outlive this process if it is killed with the one that started it.
+    A process in its group ends them then; it is not a child, for which a function could wait."""
+    this = ctypes.CDLL(None).syscall(PIDFD_OPEN, os.getpid(), 0)
+    if this < 0 or not sys.executable:
+        return  # a system without such descriptors
+    between = os.fork()
+    if between == 0:
+        with contextlib.suppress(BaseException):
+            if os.fork() == 0:
+                become_guard(this)
+        os._exit(0)
+    os.waitpid(between, 0)
+    os.close(this)
+
+
 def leave_alone():
     """In a process that the function of the user forked, such as one of a pool: it ends with this one."""
     os.close(SOCKET)
@@ -591,6 +620,7 @@ def guard_forks():
 def main():
     global numpy
     end_with_parent()
+    guard_group()
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("500")  # where memory runs out, this process ends and not the run
     faulthandler.enable(file=PROGRAM, all_threads=False)  # the end of that file says where it crashed

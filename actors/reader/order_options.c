@@ -1,6 +1,12 @@
 /*  actors/reader/order_options.c - the maps of `order:` as options. */
 #include "actors/reader/order_options.h"
 
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "actors/reader/part_words.h"
+
 /*  What each of the tables fills. */
 typedef struct {
     tnd_place_map_t map;
@@ -71,6 +77,13 @@ static const tnd_option_t part_options[] = {
      .help = "which part is used, from 0"},
     {TND_OPTION(tnd_order_part_t, seed, U64, GRAPH), .fallback = "0",
      .help = "another seed divides the rows in another way; that of the topology does not"},
+    {TND_OPTION(tnd_order_part_t, by, COLUMN, GRAPH), .fallback = "",
+     .help = "a column of the source, or that an operation makes, of integers or texts, such as "
+             "`patient`: all rows of a value are of the same part, and each part is as near to its "
+             "share as the rows of the most frequent value allow"},
+    {TND_OPTION(tnd_order_part_t, stratified, COLUMN, GRAPH), .fallback = "",
+     .help = "such a column, of at most 65536 values, such as `label`: each part has its share of "
+             "the rows of every value, to within one row"},
 };
 
 const tnd_table_t tnd_order_part_table = {.name = "part",
@@ -192,10 +205,11 @@ static uint64_t divisor_of(uint64_t a, uint64_t b)
     return b == 0 ? a : divisor_of(b, a % b);
 }
 
-/*  Without parts if the sizes cannot be used. */
+/*  Without parts if the sizes cannot be used; the list is that of any reader. */
 static tnd_place_map_t part_of(const tnd_order_part_t *options)
 {
-    tnd_place_map_t map = {.kind = TND_PLACE_PART, .part = {.seed = options->seed}};
+    tnd_place_map_t map = {.kind = TND_PLACE_PART,
+                           .part = {.seed = options->seed, .list = tnd_part_words_key(options)}};
     uint64_t divisor = 0, sum = 0;
     size_t count = options->of.count;
     for (size_t i = 0; i < count; i++) {
@@ -259,8 +273,68 @@ void tnd_order_list(const tnd_part_list_t *parts, uint64_t seed, tnd_place_list_
         list->maps[list->count++] = map_of(&parts->items[i], seed);
 }
 
+tnd_place_map_t tnd_order_part_map(const tnd_order_part_t *part, const char *reader)
+{
+    tnd_place_map_t map = part_of(part);
+    if (map.part.list != 0)
+        map.part.list = XXH3_64bits_withSeed(reader, strlen(reader), map.part.list) | 1;
+    return map;
+}
+
+tnd_order_part_written_t tnd_order_part_written(const tnd_instance_t *reader)
+{
+    const tnd_reader_options_t *options = reader->options;
+    tnd_order_part_written_t found = {.options = options->part, .unit = 1};
+    if (reader->written != NULL)
+        found.value = tnd_value_get(reader->written->value, "part");
+    for (size_t i = 0; i < options->order.count; i++) {
+        const tnd_part_t *item = &options->order.items[i];
+        if (item->table == &tables[TND_PLACE_UNBATCH].table)
+            found.unit = map_of(item, 0).unbatch;
+        if (item->table != &tables[TND_PLACE_PART].table)
+            continue;
+        found.options = item->options;
+        found.value = item->value;
+    }
+    return found;
+}
+
+tnd_status_t tnd_order_resolve(const tnd_instance_t *reader, struct tnd_stream *stream,
+                               tnd_error_t *error)
+{
+    tnd_order_part_written_t part = tnd_order_part_written(reader);
+    for (uint32_t i = 0; i < stream->order.count; i++) {
+        tnd_place_map_t *map = &stream->order.maps[i];
+        tnd_part_words_t words;
+        if (map->kind != TND_PLACE_PART || map->part.list == 0)
+            continue;
+        *map = tnd_order_part_map(part.options, reader->actor);
+        if (!tnd_part_words_find(&words, stream, map->part.list))
+            continue;
+        if (words.rows.rows != stream->count * part.unit || words.rows.parts != map->part.parts)
+            return tnd_fail_about(error, part.value,
+                                  "`part`: what is known of its rows is of other data");
+        map->part.rows = words.rows.rows;
+        map->part.own = words.counts[map->part.index];
+    }
+    return TND_OK;
+}
+
+/*  Two ways at once. */
+static bool both_ways(const tnd_order_part_t *part, tnd_places_fault_t *fault)
+{
+    if (part->by == NULL || part->stratified == NULL)
+        return false;
+    (void)tnd_fail(&fault->why, "`part`: `by` and `stratified`, which exclude each other");
+    fault->help = "leave out one of the two";
+    return true;
+}
+
 bool tnd_order_part_usable(const tnd_order_part_t *part, tnd_places_fault_t *fault)
 {
+    *fault = (tnd_places_fault_t){0};
+    if (both_ways(part, fault))
+        return false;
     tnd_place_list_t list = {.count = 1, .maps = {part_of(part)}};
     return tnd_places_check(&list, TND_PLACES_ENDLESS, fault);
 }
@@ -318,6 +392,14 @@ bool tnd_order_check(const tnd_part_list_t *parts, tnd_parts_fault_t *fault)
     if (parts->count > TND_PLACES_MAPS_MAX)
         return tnd_fail(&fault->why, "%zu maps, and a list has at most %d", parts->count,
                         TND_PLACES_MAPS_MAX) == TND_OK;
+    for (size_t i = 0; i < parts->count; i++) {
+        found.map = (uint32_t)i;
+        if (parts->items[i].table == &tables[TND_PLACE_PART].table &&
+            both_ways(parts->items[i].options, &found)) {
+            *fault = (tnd_parts_fault_t){.item = i, .why = found.why, .help = found.help};
+            return false;
+        }
+    }
     tnd_order_list(parts, 0, &list);
     if (tnd_places_check(&list, TND_PLACES_ENDLESS, &found))
         return true;

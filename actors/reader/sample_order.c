@@ -1,11 +1,13 @@
 /*  actors/reader/sample_order.c - which sample is at a position of a lane. */
 #include "actors/reader/sample_order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/reader/order_options.h"
+#include "actors/reader/part_words.h"
 #include "runtime/base/allocation.h"
 
 static tnd_place_map_t *add(tnd_place_list_t *list, tnd_place_kind_t kind)
@@ -29,9 +31,19 @@ static void short_form(const tnd_sample_order_config_t *config, tnd_place_list_t
     tnd_order_shuffle((int)config->shuffle, stream->seed, list);
 }
 
+/*  They are known, since the stream has been derived of them. */
+static void find_parts(const tnd_stream_t *stream, uint64_t list, tnd_row_parts_t *parts)
+{
+    tnd_part_words_t words;
+    bool found = tnd_part_words_find(&words, stream, list);
+    assert(found);
+    *parts = found ? words.rows : (tnd_row_parts_t){.text = ""};
+}
+
 /*  Lanes with files of their own are permuted differently from each other; TensorFlow's shuffles
  *  shuffle them alike, as its workers do. */
-static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_place_list_t *list)
+static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_place_list_t *list,
+                                tnd_row_parts_t *parts)
 {
     static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     const tnd_stream_t *stream = config->stream;
@@ -43,8 +55,12 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
     for (uint32_t i = 0; i < list->count && stream->by_file; i++)
         if (list->maps[i].kind == TND_PLACE_GLOBAL)
             list->maps[i].global ^= odd * config->lane;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->maps[i].kind == TND_PLACE_PART && list->maps[i].part.rows > 0)
+            find_parts(stream, list->maps[i].part.list, parts);
     return (tnd_places_config_t){
         .list = list,
+        .row_parts = parts,
         .rows = stream->by_file ? stream->lane[config->lane].count : stream->count,
         .files = config->files,
         .file_count = config->file_count,
@@ -73,13 +89,14 @@ tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint3
 size_t tnd_sample_order_bytes(const tnd_sample_order_config_t *config)
 {
     tnd_place_list_t list;
-    tnd_places_config_t places = plan(config, &list);
+    tnd_row_parts_t parts;
+    tnd_places_config_t places = plan(config, &list, &parts);
     return tnd_places_bytes(&places);
 }
 
 void tnd_sample_order_init(tnd_sample_order_t *self, const tnd_sample_order_config_t *config)
 {
-    tnd_places_config_t places = plan(config, &self->list);
+    tnd_places_config_t places = plan(config, &self->list, &self->parts);
     self->memory = tnd_allocate(1, tnd_places_bytes(&places));
     self->places = tnd_places_init(self->memory, &places);
 }

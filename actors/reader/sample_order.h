@@ -9,6 +9,7 @@
 
 #include "actors/plan/kind_options.h"
 #include "runtime/core/places.h"
+#include "runtime/core/places/row_parts.h"
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
 
@@ -25,6 +26,7 @@ typedef struct {
 
 typedef struct {
     tnd_place_list_t list;
+    tnd_row_parts_t parts; /* of a `part` by a column */
     void *memory;
     tnd_places_t *places;
 } tnd_sample_order_t;

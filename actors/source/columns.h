@@ -180,6 +180,8 @@ void tnd_columns_ahead(void *state, const uint64_t *index, uint32_t count);
 
 /*  In the files of the first column. */
 void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *place);
+/*  Of the files of all columns. */
+extern const tnd_source_locate_t tnd_columns_locate;
 
 /*  Rows of mapped files are not copied, but for short records in random order.  Contiguous rows become a packed block.  Others are gathered
  *  by the index list, or by lists of offsets if there are several files or ragged rows.  Errors:

@@ -494,6 +494,44 @@ void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *pl
     place->offset = lost->offset;
 }
 
+static uint64_t count_files(const void *state)
+{
+    const tnd_columns_t *self = state;
+    uint64_t count = 0;
+    for (uint32_t s = 0; s < self->strand_count; s++)
+        count += self->strands[s].count;
+    return count;
+}
+
+/*  The strand of a file, and which of its files it is. */
+static const tnd_strand_t *strand_of(const tnd_columns_t *self, uint64_t number, size_t *file_p)
+{
+    const tnd_strand_t *strand = self->strands;
+    for (; number >= strand->count; strand++)
+        number -= strand->count;
+    *file_p = (size_t)number;
+    return strand;
+}
+
+static void show_file(const void *state, uint64_t number, tnd_source_rows_t *rows)
+{
+    size_t file;
+    const tnd_strand_t *strand = strand_of(state, number, &file);
+    const char *path =
+        tnd_spool_has(strand, file) ? strand->spooled[file].file.path : strand->stored[file].path;
+    snprintf(rows->path, sizeof rows->path, "%s", path != NULL ? path : "");
+    rows->rows = strand->file_rows[file];
+}
+
+static uint64_t find_row(const void *state, uint64_t number, uint64_t record)
+{
+    size_t file;
+    const tnd_strand_t *strand = strand_of(state, number, &file);
+    return strand->first[file] + record;
+}
+
+const tnd_source_locate_t tnd_columns_locate = {count_files, show_file, find_row};
+
 /*  Adds the bytes of at most ROWS_AT_ONCE rows of a ragged column. */
 static tnd_status_t add_sizes(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                               uint64_t *sizes, tnd_error_t *error)

@@ -24,7 +24,7 @@ const tnd_source_spec_t tnd_source_memory_spec = {
              "Reads arrays of the calling program (tnd_graph_array; `arrays` of tundish.feed), or "
              "numbers written in the file.",
          TND_OPTIONS(options, memory_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_ARRAYS,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_ARRAYS | TND_SOURCE_TENSORS,
 };
 
 static void nothing(void *owner)

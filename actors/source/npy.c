@@ -38,7 +38,7 @@ const tnd_source_spec_t tnd_source_npy_spec = {
     .table = {.name = "npy",
               .help = "Reads arrays of numpy.save, one or more files per column, without copying.",
               TND_OPTIONS(options, npy_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES | TND_SOURCE_TENSORS,
 };
 
 static tnd_status_t npy_open(void *state, const void *given, const tnd_source_scope_t *scope,
@@ -57,5 +57,6 @@ const tnd_source_t tnd_source_npy = {
     .ahead = tnd_columns_ahead,
     .sizes = tnd_columns_sizes,
     .where = tnd_columns_where,
+    .locate = &tnd_columns_locate,
     .close = tnd_columns_close,
 };

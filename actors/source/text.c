@@ -114,5 +114,6 @@ const tnd_source_t tnd_source_text = {
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,
     .where = tnd_columns_where,
+    .locate = &tnd_columns_locate,
     .close = tnd_columns_close,
 };

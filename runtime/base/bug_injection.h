@@ -51,6 +51,8 @@
     X(USER_UNCHECKED, "a process of another user may take the place of a peer")                    \
     X(ROUND_UNCOUNTED, "a peer gets no more time on a link with long round trips")                 \
     X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without GOODBYE")        \
+    X(PARTS_NOT_ROTATED, "all lanes that feed replicas of their own begin with the largest part")  \
+    X(PIECES_IN_A_ROW, "a lane keeps pieces of a batch that follow one another")                   \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
     X(WINDOW_UNASKED, "a join that a feeder does not tell its window does not ask for it")         \
     X(STALE_UNSAID, "an actor that starts after the clock went back is ignored")                   \
@@ -98,7 +100,8 @@
     X(TOUCH_ANSWERED_EARLY, "a user is answered before what he asked for is done")                 \
     X(SCALE_TOLD_ONCE, "a host that was away is not told how many workers a user wants awake")     \
     X(ROSTER_CLOSED_EARLY, "the list of a launcher's processes is closed with one missing")        \
-    X(RANK_GIVEN_TWICE, "a second process of a rank takes the place of the first")
+    X(RANK_GIVEN_TWICE, "a second process of a rank takes the place of the first")                 \
+    X(SECOND_SIGNAL_ENDS, "a signal that a launcher repeats ends a process that drains")
 
 enum tnd_bug {
     TND_BUG_NONE,

@@ -24,6 +24,16 @@ tell(const tnd_resume_search_t *self, tnd_log_level_t level, const char *format,
     self->log(self->context, level, text);
 }
 
+/*  Whether this host can load the model of a replica from a part of another one. */
+static bool has_equal(const char *dir, const tnd_manifest_t *manifest, uint32_t replica)
+{
+    char path[TND_STORE_PATH];
+    tnd_resume_t all = {
+        .step = manifest->cursor.step, .replicas = manifest->replicas, .parts = manifest->parts};
+    snprintf(all.dir, sizeof all.dir, "%s", dir);
+    return tnd_store_find_equal(&all, replica, path);
+}
+
 /*  Compares the parts that this host can read with the manifest.  A part that is missing here may
  *  be on the disk of the host that carries its replica. */
 static tnd_status_t check_parts(const tnd_resume_search_t *self, const char *dir,
@@ -40,7 +50,7 @@ static tnd_status_t check_parts(const tnd_resume_search_t *self, const char *dir
             continue;
         tnd_store_part_path(path, dir, manifest->cursor.step, r);
         if (tnd_store_measure(dir, manifest->cursor.step, r, &part, &why) != TND_OK) {
-            if (elsewhere)
+            if (elsewhere || has_equal(dir, manifest, r))
                 continue;
             return tnd_fail(error, "%s", why.text);
         }

@@ -249,6 +249,27 @@ tnd_status_t tnd_store_measure(const char *dir, uint64_t step, uint32_t replica,
     return status;
 }
 
+bool tnd_store_has_part(const tnd_resume_t *resume, uint32_t replica)
+{
+    char path[TND_STORE_PATH];
+    tnd_store_part_path(path, resume->dir, resume->step, replica);
+    return access(path, F_OK) == 0;
+}
+
+bool tnd_store_find_equal(const tnd_resume_t *resume, uint32_t replica, char path[TND_STORE_PATH])
+{
+    const tnd_saved_t *wanted = &resume->parts[replica];
+    for (uint32_t r = 0; r < resume->replicas; r++) {
+        tnd_saved_t saved;
+        tnd_store_part_path(path, resume->dir, resume->step, r);
+        if (r != replica && tnd_saved_equal(&resume->parts[r], wanted) && access(path, R_OK) == 0 &&
+            tnd_store_measure(resume->dir, resume->step, r, &saved, NULL) == TND_OK &&
+            tnd_saved_equal(&saved, wanted))
+            return true;
+    }
+    return false;
+}
+
 tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
                              char path[TND_STORE_PATH], tnd_error_t *error)
 {
@@ -258,6 +279,15 @@ tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
         replica--;
     if (replica >= resume->replicas || !tnd_saved_is(&resume->parts[replica]))
         return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, wanted);
+    bool has = tnd_store_has_part(resume, replica);
+    if (!has && tnd_store_find_equal(resume, replica, path))
+        return TND_OK;
+    tnd_store_part_path(path, resume->dir, resume->step, replica);
+    if (!has && resume->is_others)
+        return tnd_fail(error,
+                        "%s does not exist, and no part with the same bytes is in %.300s on this "
+                        "host: copy it from the host that has saved it, or share the folder",
+                        path, resume->dir);
     if (tnd_store_measure(resume->dir, resume->step, replica, &saved, error) != TND_OK)
         return tnd_store_has(resume->dir, resume->step)
                    ? TND_FAILED

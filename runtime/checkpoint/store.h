@@ -40,13 +40,20 @@ typedef struct {
 /*  What a run resumes from, for hosts that load parts. */
 typedef struct {
     char dir[TND_STORE_PATH];
-    uint64_t step; /* number of steps done; 0: the run begins at the start */
+    uint64_t step;  /* number of steps done; 0: the run begins at the start */
+    bool is_others; /* the manifest may be in a folder of another host */
     uint32_t replicas;
     tnd_saved_t *parts; /* by replica */
 } tnd_resume_t;
 
+/*  Whether the file of a replica's part is in the folder, damaged or not. */
+bool tnd_store_has_part(const tnd_resume_t *resume, uint32_t replica);
+/*  Finds another replica's part in the folder that has the same bytes, as those of synchronous replicas
+ *  have; false: there is none. */
+bool tnd_store_find_equal(const tnd_resume_t *resume, uint32_t replica, char path[TND_STORE_PATH]);
 /*  The path of the part of a replica, after checking its size and hash: its own, or that of the nearest
- *  replica before it, whose model it shared. */
+ *  replica before it, whose model it shared.  Where that is missing, as on a host that has carried other
+ *  replicas, a part with the same bytes. */
 tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
                              char path[TND_STORE_PATH], tnd_error_t *error) TND_CHECKED;
 

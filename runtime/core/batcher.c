@@ -1,59 +1,12 @@
 /*  runtime/core/batcher.c - a batcher's decisions: one lane's order, composed into steps. */
-#include "runtime/core/batcher.h"
+#include "runtime/core/batcher_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
-#include "runtime/core/lane/feeder_windows.h"
-#include "runtime/core/lane/watermarks.h"
 #include "runtime/core/stream/share.h"
-
-typedef enum {
-    COMPOSING, /* the next step is not decided yet */
-    COMPOSED,  /* decided; feeders lack a slot for it */
-    SLICING,   /* its slices are being sent */
-    ENDED,     /* all steps are sent, LAST is not */
-    OVER
-} phase_t;
-
-struct tnd_batcher_core {
-    tnd_batcher_core_config_t config;
-    tnd_order_t *order;
-    tnd_joined_rows_t *rows;       /* of the order */
-    tnd_bucketed_rows_t *bucketed; /* NULL: rows are not bucketed */
-    tnd_packed_rows_t *packed;     /* NULL: rows are not packed */
-    uint32_t generation, cuts;
-    bool started, broken, broken_said;
-    bool too_large; /* the rows that the next batch waits for take too many bytes */
-    bool changed;   /* since the last attempt to compose */
-    phase_t phase;
-
-    uint32_t epoch; /* of the stream: 0 with span_epochs */
-    uint64_t step, step_of_epoch, rank;
-    uint64_t skipped;    /* batches of the epoch that were not steps */
-    uint64_t remake;     /* batches before `step` that are made once more */
-    tnd_remade_t remade; /* what they took */
-    tnd_position_t held; /* the lane's position in cursors, if it does not move after each batch */
-
-    /*  The step under way. */
-    tnd_composition_t composition;
-    uint64_t size;                  /* of the batch if it is full */
-    tnd_bucketed_batch_t of_bucket; /* it, if rows are bucketed */
-    uint64_t mine_first, mine_rows; /* this lane's rows within the batch */
-    uint64_t mine_dropped;          /* rows of this lane after the last step, not sent */
-    bool cut;                       /* it is the last by `take`, with rows after it */
-    uint32_t replica;               /* next to get a slice */
-    tnd_position_t before;
-    tnd_ledger_t ledger;
-
-    tnd_watermarks_t watermarks;
-    uint64_t *taken, *take;
-    tnd_left_t *left;
-    tnd_feeder_windows_t feeders;
-    tnd_piece_t *pieces;
-};
 
 static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
 {
@@ -87,6 +40,7 @@ static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
     self->watermarks.memory = carve(&at, tnd_watermarks_bytes(config->lanes));
     self->taken = carve(&at, config->lanes * sizeof *self->taken);
     self->take = carve(&at, config->lanes * sizeof *self->take);
+    self->takes = carve(&at, config->lanes * sizeof *self->takes);
     self->left = carve(&at, config->lanes * sizeof *self->left);
     self->feeders.feeders = carve(&at, config->replicas * sizeof *self->feeders.feeders);
     self->feeders.of_replica = carve(&at, config->replicas * sizeof *self->feeders.of_replica);
@@ -106,6 +60,23 @@ size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config)
     return lay_out(&layout, 0, config);
 }
 
+static void feed_apart(tnd_batcher_core_t *self)
+{
+    tnd_batcher_core_config_t *config = &self->config;
+    self->apart = (tnd_apart_t){.split = config->split,
+                                .pads = config->remainder == TND_REMAINDER_PAD,
+                                .drops = config->remainder == TND_REMAINDER_DROP,
+                                .size = config->size,
+                                .lanes = config->lanes,
+                                .replicas = config->replicas};
+    uint64_t period = tnd_apart_period(&self->apart);
+    assert(config->replicas % config->lanes == 0 && tnd_apart_possible(&self->apart));
+    if (period > 0)
+        config->cursor_every = period;
+    assert(period == 0 || config->skip % period == 0);
+    self->watermarks.apart = &self->apart;
+}
+
 tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_config_t *config)
 {
     assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && config->replicas > 0);
@@ -113,6 +84,7 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     tnd_batcher_core_t *self = memory;
     lay_out(self, (uintptr_t)memory, config);
     self->config = *config;
+    memset(self->take, 0, config->lanes * sizeof *self->take);
     tnd_order_config_t order = order_config(config);
     self->order = tnd_order_init(self->order, &order);
     self->rows = tnd_order_rows(self->order);
@@ -124,20 +96,10 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     assert(self->packed == NULL || (self->bucketed == NULL && config->lanes == 1));
     tnd_watermarks_init(&self->watermarks, self->order, config->order.lane, config->lanes,
                         config->size, config->span_epochs ? NULL : config->lane_rows);
+    if (config->feed == TND_FEED_APART)
+        feed_apart(self);
     tnd_feeder_windows_init(&self->feeders, config->feeders, config->replicas);
     return self;
-}
-
-static uint32_t stream_epochs(const tnd_batcher_core_t *self)
-{
-    return self->config.span_epochs ? 1 : self->config.order.epochs;
-}
-
-/*  Batches since the position that a cursor has after so many steps of an epoch. */
-static uint64_t held_batches(const tnd_batcher_core_t *self, uint64_t step_of_epoch)
-{
-    uint64_t every = self->config.cursor_every;
-    return every > 0 ? step_of_epoch % every : 0;
 }
 
 bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *cursor)
@@ -150,7 +112,7 @@ bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *c
     for (uint32_t lane = 0; lane < cursor->lanes && self->packed == NULL; lane++)
         if (self->bucketed != NULL
                 ? cursor->since[lane] > cursor->step_of_epoch
-                : cursor->since[lane] != held_batches(self, cursor->step_of_epoch))
+                : cursor->since[lane] != tnd_batcher_core_held_batches(self, cursor->step_of_epoch))
             return false;
     return true;
 }
@@ -176,7 +138,7 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
         self->remake = 0;
     tnd_packed_rows_rewind(self->packed, cursor->since[self->config.order.lane]);
     self->remade = (tnd_remade_t){0};
-    self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
+    self->phase = self->epoch >= tnd_batcher_core_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
     tnd_watermarks_rewind(&self->watermarks, generation, cursor);
@@ -223,12 +185,6 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
     self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, false) || self->broken;
 }
 
-/*  The number of the next batch in its epoch, skipped ones included. */
-static uint64_t batch_of_epoch(const tnd_batcher_core_t *self)
-{
-    return self->step_of_epoch + self->skipped - self->remake;
-}
-
 static void start_control(const tnd_batcher_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
                           tnd_actor_id_t to)
 {
@@ -240,15 +196,22 @@ static void start_control(const tnd_batcher_core_t *self, tnd_effect_t *effect, 
     effect->msg.to = to;
 }
 
+/*  Whether lanes need one another's watermarks. */
+static bool marks(const tnd_batcher_core_t *self)
+{
+    return self->config.lanes > 1 && !self->watermarks.known &&
+           self->config.feed != TND_FEED_PIECES;
+}
+
 static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     for (uint32_t which = 0; which < 2; which++) {
         uint32_t epoch = self->epoch + which;
         bool decided = which == 0 && self->phase == COMPOSED && self->cut;
-        uint64_t batch = which == 0 ? batch_of_epoch(self) : 0;
+        uint64_t batch = which == 0 ? tnd_batcher_core_batch(self) : 0;
         uint64_t taken = which == 0 ? self->taken[self->config.order.lane] : 0;
         tnd_watermark_t mark;
-        if (epoch >= stream_epochs(self) ||
+        if (epoch >= tnd_batcher_core_epochs(self) ||
             !tnd_watermarks_due(&self->watermarks, which, epoch, batch, taken, decided, &mark))
             continue;
         start_control(self, effect, TND_MSG_MARK, TND_NOBODY);
@@ -261,172 +224,21 @@ static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-/*  Books rows of this epoch that no step takes as dropped. */
-static void discard(tnd_batcher_core_t *self, uint64_t rows)
+/*  What a replica gets of the rows of its lane. */
+static tnd_share_t share_apart(const tnd_batcher_core_t *self, uint32_t replica)
 {
-    if (self->packed != NULL)
-        tnd_packed_rows_discard(self->packed, rows, &self->ledger);
-    else
-        tnd_joined_rows_discard(self->rows, rows, &self->ledger);
-}
-
-/*  The batch that was composed was a step before the rewind. */
-static void remake_batch(tnd_batcher_core_t *self)
-{
-    tnd_ledger_t booked = {0};
-    uint64_t rows = self->take[self->config.order.lane];
-    if (self->bucketed != NULL) {
-        (void)tnd_bucketed_rows_take(self->bucketed, rows);
-        self->remade.rows = self->remake == 1 ? tnd_bucketed_rows_stored(self->bucketed) : 0;
-    } else {
-        tnd_joined_rows_discard(self->rows, rows, &booked);
-    }
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
-        self->taken[lane] += self->take[lane];
-    self->remake--;
-    self->changed = true;
-}
-
-static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
-{
-    self->epoch = epoch;
-    self->step_of_epoch = 0;
-    self->skipped = 0;
-    tnd_watermarks_next_epoch(&self->watermarks);
-    memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
-    self->phase = epoch >= stream_epochs(self) ? ENDED : COMPOSING;
-}
-
-static void close_epoch(tnd_batcher_core_t *self, bool cut)
-{
-    tnd_bucketed_rows_close(self->bucketed, cut, &self->ledger);
-    tnd_packed_rows_close(self->packed, cut, &self->ledger);
-    if (cut)
-        tnd_order_abandon(self->order, self->epoch);
-    else
-        tnd_order_close(self->order, self->epoch, &self->ledger);
-}
-
-/*  An epoch without a step: what was read of it is booked with the next step or the end. */
-static void skip_epoch(tnd_batcher_core_t *self, uint64_t dropped)
-{
-    bool endless = stream_epochs(self) == TND_ENDLESS;
-    discard(self, dropped);
-    close_epoch(self, false);
-    begin_epoch(self, endless ? TND_ENDLESS : self->epoch + 1);
-}
-
-/*  The batch that was composed is not a step. */
-static void skip_batch(tnd_batcher_core_t *self)
-{
-    uint32_t own = self->config.order.lane;
-    self->changed = true;
-    if (self->composition.last) {
-        skip_epoch(self, self->left[own].left);
-        return;
-    }
-    discard(self, self->take[own]);
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
-        self->taken[lane] += self->take[lane];
-    self->skipped++;
-}
-
-/*  Whether the rows that wait here take more than a batch may. */
-static bool overflows(const tnd_batcher_core_t *self)
-{
-    return self->config.batch_ragged > 0 && tnd_order_overflows(self->order);
-}
-
-/*  The next batch of buckets, of the one lane. */
-static tnd_compose_t compose_bucket(tnd_batcher_core_t *self)
-{
-    bool ended;
-    (void)tnd_order_joined(self->order, self->epoch, &ended);
-    tnd_compose_t outcome =
-        tnd_bucketed_rows_compose(self->bucketed, self->epoch, ended, &self->composition);
-    if (outcome == TND_COMPOSE_BATCH) {
-        self->of_bucket = tnd_bucketed_rows_batch(self->bucketed);
-        self->size = self->of_bucket.size;
-    }
-    self->take[0] = self->left[0].left = self->composition.rows;
-    return outcome;
-}
-
-/*  Counts the rows that each lane has for this batch and those after it.  Returns false if that is not
- *  known of a lane. */
-static bool count_left(tnd_batcher_core_t *self)
-{
-    if (self->packed != NULL) {
-        bool ended;
-        (void)tnd_order_joined(self->order, self->epoch, &ended);
-        self->left[0] = tnd_packed_rows_left(self->packed, self->epoch, ended);
-        return true;
-    }
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++) {
-        if (lane != self->config.order.lane && tnd_watermarks_ahead(&self->watermarks, lane)) {
-            /* That lane has been rewound; this one must be before it can continue. */
-            self->composition.waits_for = lane;
-            return false;
-        }
-        tnd_watermark_t mark = tnd_watermarks_of(&self->watermarks, lane, self->epoch);
-        assert(mark.rows >= self->taken[lane]);
-        self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
-    }
-    return true;
-}
-
-/*  Cuts the next batch: decides which rows of each lane the next step has, or skips an epoch without
- *  steps; returns false if that is not known yet. */
-static bool compose(tnd_batcher_core_t *self)
-{
-    uint32_t own = self->config.order.lane, lanes = self->config.lanes;
-    bool drops = self->config.remainder == TND_REMAINDER_DROP;
-    self->size = self->config.size;
-    if (!count_left(self)) {
-        self->changed = false;
-        return false;
-    }
-    tnd_compose_t outcome = self->bucketed != NULL
-                                ? compose_bucket(self)
-                                : tnd_compose(self->config.size, lanes, batch_of_epoch(self),
-                                              self->left, self->take, &self->composition);
-    bool is_short = outcome == TND_COMPOSE_BATCH && self->composition.rows < self->config.size;
-    if (outcome == TND_COMPOSE_OVER || (is_short && drops)) {
-        skip_epoch(self, self->left[own].left);
-        return true;
-    }
-    if (outcome == TND_COMPOSE_BATCH && drops)
-        outcome =
-            tnd_compose_whole(self->config.size, lanes, self->left, self->take, &self->composition);
-    self->changed = false;
-    if (outcome == TND_COMPOSE_WAIT) {
-        self->too_large = self->composition.waits_for == own && overflows(self);
-        return false;
-    }
-    if (self->skipped < self->config.skip) {
-        skip_batch(self);
-        return true;
-    }
-    if (self->remake > 0) {
-        self->remade.bad += self->bucketed != NULL ? self->of_bucket.ledger.bad : 0;
-        remake_batch(self);
-        return true;
-    }
-    tnd_ledger_add(&self->ledger, &self->of_bucket.ledger);
-    self->mine_first = 0;
-    for (uint32_t lane = 0; lane < own; lane++)
-        self->mine_first += self->take[lane];
-    self->mine_rows = self->take[own];
-    self->mine_dropped =
-        drops && self->composition.last ? self->left[own].left - self->take[own] : 0;
-    self->cut = !self->composition.last && self->step_of_epoch + 1 == self->config.take;
-    self->composition.last = self->composition.last || self->cut;
-    self->replica = 0;
-    self->before = self->rows->position;
-    if (held_batches(self, self->step_of_epoch) == 0)
-        self->held = self->before;
-    self->phase = COMPOSED;
-    return true;
+    uint32_t own = self->config.replicas / self->config.lanes, lane = self->config.order.lane;
+    if (replica / own != lane)
+        return (tnd_share_t){.mine = false};
+    tnd_apart_part_t part = tnd_apart_part(&self->apart, lane, tnd_batcher_core_batch(self),
+                                           &self->takes[lane], replica % own);
+    uint64_t offset = self->mine_first + part.first;
+    return (tnd_share_t){.offset = offset,
+                         .total = part.rows,
+                         .padded = part.padded,
+                         .first = offset,
+                         .rows = part.rows,
+                         .mine = true};
 }
 
 static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
@@ -438,11 +250,26 @@ static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
                                      .rows = self->composition.rows,
                                      .mine_first = self->mine_first,
                                      .mine_rows = self->mine_rows};
+    switch (self->config.feed) {
+    case TND_FEED_APART:
+        return share_apart(self, replica);
+    case TND_FEED_PIECES:
+        return tnd_share_of_piece(&batch, self->config.lanes, self->config.order.lane, replica);
+    case TND_FEED_TOGETHER:
+        break;
+    }
     return tnd_share_of(&batch, replica);
 }
 
-/*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows waits
- *  for all of them, so that it does not get too far ahead of the leader. */
+/*  Whether this lane waits for a replica's slot.  A lane that sends no slices waits for all of them, so
+ *  that it does not get too far ahead of the leader. */
+static bool needs_slot(const tnd_batcher_core_t *self, uint32_t replica)
+{
+    bool silent = self->config.feed == TND_FEED_TOGETHER && self->mine_rows == 0;
+    return silent || share_of(self, replica).mine;
+}
+
+/*  Whether all feeders that this lane sends to have a slot for the step. */
 static bool may_release(const tnd_batcher_core_t *self)
 {
     bool stored = self->bucketed != NULL || self->packed != NULL;
@@ -450,7 +277,7 @@ static bool may_release(const tnd_batcher_core_t *self)
         return false;
     for (uint32_t replica = 0; replica < self->config.replicas; replica++)
         if (!tnd_feeder_windows_have(&self->feeders, replica, self->step) &&
-            (self->mine_rows == 0 || share_of(self, replica).mine))
+            needs_slot(self, replica))
             return false;
     return true;
 }
@@ -462,7 +289,7 @@ static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
     for (uint32_t replica = 0; replica < self->config.replicas && asks; replica++) {
         tnd_feeder_window_t *feeder = tnd_feeder_window_of(&self->feeders, replica);
         if (!tnd_feeder_windows_must_ask(&self->feeders, replica, self->step) ||
-            !(self->mine_rows == 0 || share_of(self, replica).mine))
+            !needs_slot(self, replica))
             continue;
         feeder->quiet = self->step + TND_WINDOW_QUIET;
         start_control(self, effect, TND_MSG_WINDOW, feeder->id);
@@ -486,6 +313,17 @@ static tnd_piece_t take_stored(tnd_batcher_core_t *self, uint64_t rows, uint32_t
     return (tnd_piece_t){NULL, taken.first, taken.rows, NULL};
 }
 
+/*  Passes over rows of the batch, up to this one, that other lanes send. */
+static void pass_over(tnd_batcher_core_t *self, uint64_t to)
+{
+    tnd_ledger_t booked = {0};
+    tnd_joined_rows_discard(self->rows, to - self->mine_passed, &booked);
+    booked.fed = booked.dropped;
+    booked.dropped = 0;
+    tnd_ledger_add(&self->ledger, &booked);
+    self->mine_passed = to;
+}
+
 static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_share_t *share,
                       tnd_effect_t *effect)
 {
@@ -494,21 +332,24 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_shar
     feeder->quiet = self->step + TND_WINDOW_QUIET;
     start_control(self, effect, TND_MSG_SLICE, feeder->id);
     effect->kind = TND_EFFECT_LINK;
-    effect->msg.slice = (tnd_slice_note_t){.step = self->step,
-                                           .step_of_epoch = self->step_of_epoch,
-                                           .rank = self->rank + share->offset,
-                                           .epoch = self->epoch,
-                                           .lane = self->config.order.lane,
-                                           .replica = replica,
-                                           .rows = (uint32_t)share->rows,
-                                           .total = (uint32_t)share->total,
-                                           .padded = (uint32_t)share->padded,
-                                           .step_rows = (uint32_t)self->composition.rows,
-                                           .cuts = self->cuts,
-                                           .last_of_epoch = self->composition.last,
-                                           .last_of_run = self->composition.last &&
-                                                          self->epoch + 1 == stream_epochs(self)};
+    effect->msg.slice = (tnd_slice_note_t){
+        .step = self->step,
+        .step_of_epoch = self->step_of_epoch,
+        .rank = self->rank + share->offset,
+        .epoch = self->epoch,
+        .lane = self->config.order.lane,
+        .replica = replica,
+        .rows = (uint32_t)share->rows,
+        .total = (uint32_t)share->total,
+        .padded = (uint32_t)share->padded,
+        .step_rows = (uint32_t)self->composition.rows,
+        .cuts = self->cuts,
+        .last_of_epoch = self->composition.last,
+        .last_of_run = self->composition.last && self->epoch + 1 == tnd_batcher_core_epochs(self)};
     uint64_t rows = share->rows;
+    if (rows > 0 && self->config.feed == TND_FEED_PIECES)
+        pass_over(self, share->first);
+    self->mine_passed += rows;
     if (rows > 0) {
         effect->msg.slice.offset = (uint32_t)(share->first - share->offset);
         effect->msg.slice.rank = self->rank + share->first;
@@ -529,20 +370,41 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_shar
     }
 }
 
+/*  Whether this lane books what it reads: where each has all rows, the first does. */
+static bool books(const tnd_batcher_core_t *self)
+{
+    return self->config.feed != TND_FEED_PIECES || self->config.order.lane == 0;
+}
+
+/*  Rows of padding in the step that this lane books. */
+static uint64_t padding(const tnd_batcher_core_t *self)
+{
+    uint32_t own = self->config.order.lane;
+    if (self->config.remainder != TND_REMAINDER_PAD)
+        return 0;
+    if (self->config.feed == TND_FEED_APART)
+        return tnd_apart_quota(&self->apart, own, tnd_batcher_core_batch(self)) - self->mine_rows;
+    bool first = self->mine_first == 0 && self->mine_rows > 0;
+    return first ? self->config.size - self->composition.rows : 0;
+}
+
 /*  Closes the step: sends the lane's part of the cursor after it. */
 static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;
-    discard(self, self->mine_dropped);
+    if (self->config.feed == TND_FEED_PIECES)
+        pass_over(self, self->mine_rows);
+    tnd_batcher_core_discard(self, self->mine_dropped);
     if (last)
-        close_epoch(self, self->cut);
-    if (self->config.remainder == TND_REMAINDER_PAD && self->mine_first == 0 && self->mine_rows > 0)
-        self->ledger.padded += self->config.size - self->composition.rows;
+        tnd_batcher_core_close_epoch(self, self->cut);
+    self->ledger.padded += padding(self);
     start_control(self, effect, TND_MSG_PART, TND_LEADER);
     effect->msg.part.step = self->step;
-    effect->msg.part.ledger = self->ledger;
+    if (books(self))
+        effect->msg.part.ledger = self->ledger;
     effect->msg.part.position = TND_BUG(CURSOR_ONE_LATE) ? self->before : self->rows->position;
-    effect->msg.part.since = last ? 0 : held_batches(self, self->step_of_epoch + 1);
+    effect->msg.part.since =
+        last ? 0 : tnd_batcher_core_held_batches(self, self->step_of_epoch + 1);
     if (effect->msg.part.since > 0)
         effect->msg.part.position = self->held;
     if (self->bucketed != NULL && !last) {
@@ -556,12 +418,10 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     self->step++;
     self->step_of_epoch++;
     self->rank += self->composition.rows;
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
-        self->taken[lane] += self->take[lane];
+    tnd_batcher_core_pass_batch(self);
     self->phase = COMPOSING;
-    self->changed = true;
     if (last)
-        begin_epoch(self, self->epoch + 1);
+        tnd_batcher_core_begin_epoch(self, self->epoch + 1);
     effect->msg.part.lane = self->config.order.lane;
     effect->msg.part.epoch = self->epoch;
     effect->msg.part.step_of_epoch = self->step_of_epoch;
@@ -589,7 +449,8 @@ static void say_last(tnd_batcher_core_t *self, tnd_effect_t *effect)
     effect->msg.part.epoch = self->epoch;
     effect->msg.part.rank = self->rank;
     effect->msg.part.position = self->rows->position;
-    effect->msg.part.ledger = self->ledger;
+    if (books(self))
+        effect->msg.part.ledger = self->ledger;
     memset(&self->ledger, 0, sizeof self->ledger);
     self->phase = OVER;
 }
@@ -630,19 +491,19 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             start_control(self, effect, TND_MSG_BROKEN, TND_LEADER);
             return true;
         }
-        if (self->config.lanes > 1 && !self->watermarks.known && self->phase != SLICING &&
-            say_mark(self, effect))
+        if (marks(self) && self->phase != SLICING && say_mark(self, effect))
             return true;
         switch (self->phase) {
         case COMPOSING:
             if (self->changed && store_row(self, effect))
                 return true;
-            if (self->changed && compose(self))
+            if (self->changed && tnd_batcher_core_compose(self))
                 break;
             /* Blocks whose rows have no values are over without an effect. */
             return say_bad_row(self, effect) || tnd_order_next(self->order, now, effect);
         case COMPOSED:
-            self->too_large = self->rows->ready < self->mine_rows && overflows(self);
+            self->too_large =
+                self->rows->ready < self->mine_rows && tnd_batcher_core_overflows(self);
             if (!may_release(self))
                 return ask_window(self, effect);
             self->phase = SLICING;

@@ -29,6 +29,11 @@
  *    this header speaks, but for the ledger.
  *  * If the ragged columns of a batch are bounded (`batch_ragged`), the rows that wait are too.
  *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
+ *  * With TND_FEED_APART each lane feeds replicas of its own (stream/apart.h): lane l those of the l-th
+ *    of `lanes` equal parts.  A lane that has ended sends them empty slices until all have.
+ *  * With TND_FEED_PIECES each lane has all rows of the stream, and sends its own replicas every
+ *    `lanes`-th piece of each batch.  Rows have the ranks that they have in the batch.  Lane 0 books
+ *    all rows, the others none.
  *
  *  If a feeder's connection is lost or replaced after slices of this generation were sent on it,
  *  the join sends BROKEN and the leader rewinds.
@@ -52,6 +57,8 @@ typedef struct {
     uint32_t replicas;
     const tnd_actor_id_t *feeders; /* by replica; the caller keeps them alive */
     tnd_split_t split;
+    tnd_lane_feed_t
+        feed; /* not TOGETHER: `lanes` divides `replicas`, and rows follow one another */
     tnd_remainder_t remainder;
     bool span_epochs;
     uint64_t skip; /* batches at the start of each epoch that are not steps */
@@ -62,7 +69,8 @@ typedef struct {
     /*  How rows are packed by the lengths that blocks carry, for one lane, without buckets. */
     tnd_pack_rule_t pack;
     /*  The lane's position in the cursor moves only every so many batches of an epoch, and the cursor
-     *  counts those made since: as long as batches may leave rows for later ones.  0: after each. */
+     *  counts those made since: as long as batches may leave rows for later ones.  0: after each, or
+     *  as tnd_apart_period says; then `skip` is a multiple of it. */
     uint64_t cursor_every;
     /*  By lane: the rows of every epoch, if each position is one row for certain; the joins then
      *  send no watermarks.  NULL: not known. */

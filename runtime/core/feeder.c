@@ -358,10 +358,12 @@ void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t
                           uint32_t rows, void *payload)
 {
     assert(step == self->committed && step < self->started);
-    *commit_at(self, step) = (commit_t){.digest = {digest[0], digest[1]},
-                                        .rows = rows,
-                                        .cut = step + 1 == self->cut,
-                                        .payload = payload};
+    *commit_at(self, step) =
+        (commit_t){.digest = {digest[0], digest[1]},
+                   .rows = rows,
+                   .cut = step + 1 == self->cut,
+                   .last = tnd_feeder_core_step_at(self, step)->note.last_of_run,
+                   .payload = payload};
     tnd_feeder_core_clear(self, step);
     self->committed++;
     tnd_feeder_core_finish_cut(self);
@@ -541,6 +543,7 @@ static bool next_word(tnd_feeder_core_t *self, tnd_effect_t *effect)
         effect->msg.commit.digest[1] = commit->digest[1];
         effect->msg.commit.rows = commit->rows;
         effect->msg.commit.cut = commit->cut;
+        effect->msg.commit.last = commit->last;
         effect->msg.commit.payload = commit->payload;
         return true;
     }
@@ -621,6 +624,11 @@ bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effe
 bool tnd_feeder_core_over(const tnd_feeder_core_t *self)
 {
     return self->begun && self->committed >= self->end;
+}
+
+uint32_t tnd_feeder_core_generation(const tnd_feeder_core_t *self)
+{
+    return self->generation;
 }
 
 uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self)

@@ -77,6 +77,8 @@ void tnd_feeder_core_withdrawn(tnd_feeder_core_t *self, uint64_t step);
 bool tnd_feeder_core_is_cutting(const tnd_feeder_core_t *self);
 /*  Epochs that were cut so far. */
 uint32_t tnd_feeder_core_cuts(const tnd_feeder_core_t *self);
+/*  The latest that it has heard of; MODEL names it. */
+uint32_t tnd_feeder_core_generation(const tnd_feeder_core_t *self);
 
 /*  Starts no further step and answers the question of that number with HALT (steps started). */
 void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number);

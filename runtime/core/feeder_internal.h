@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
     uint64_t digest[2];
     uint32_t rows;
-    bool cut;
+    bool cut, last;
     void *payload;
 } commit_t;
 

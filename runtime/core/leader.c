@@ -51,7 +51,7 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     tnd_halt_init(&self->halt, at, config->member_count);
     at += tnd_align(tnd_halt_bytes(config->member_count));
     self->config = *config;
-    self->drain_end = self->finish_end = TND_UNKNOWN;
+    self->drain_end = self->finish_end = self->over_at = TND_UNKNOWN;
     uint32_t feeders = 0;
     for (uint32_t i = 0; i < config->member_count; i++) {
         self->feeders[i] =
@@ -66,6 +66,7 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     self->cuts = config->cuts + (config->generation > 0);
     self->cut_generation = config->generation > 0 ? config->generation + 1 : 0;
     tnd_assembly_init(&self->steps, at, from, feeders, config->steps_open_max);
+    self->steps.alike = config->lanes_alike;
     return self;
 }
 
@@ -177,6 +178,9 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     uint64_t again_ns = now;
     tnd_leader_core_host_lost(self, host, why, now);
     tnd_opening_drop(&self->opening, host);
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].host == host)
+            self->members.actors[i].owed = false;
     if (tnd_leader_core_is_over(self) || !it->came)
         return;
     it->lost = true;
@@ -263,9 +267,15 @@ void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64
 
 void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
-    for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].host == host)
-            tnd_leader_core_actor_up(self, self->config.members[i].id, now);
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        tnd_actor_state_t *actor = &self->members.actors[i];
+        if (self->config.members[i].host != host)
+            continue;
+        tnd_leader_core_actor_up(self, self->config.members[i].id, now);
+        if (actor->owed)
+            tnd_members_ask_restart(&self->members, i, now);
+        actor->owed = false;
+    }
 }
 
 void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns)
@@ -347,15 +357,40 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
     }
     feeder->committed++;
     feeder->cut = msg->commit.cut ? feeder->committed : feeder->cut;
+    self->over_at = msg->commit.last ? feeder->committed : self->over_at;
     feeder->began = true;
     if (feeder->held < feeder->committed)
         feeder->held = feeder->committed;
 }
 
+bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg)
+{
+    return self->config.generation > 0 && msg->generation <= self->config.generation;
+}
+
+bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t feeder)
+{
+    bool awaits = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        const tnd_member_t *member = &self->config.members[i];
+        bool asked = feeder == TND_NOBODY || member->id == feeder;
+        awaits = awaits || (asked && member->role == TND_ROLE_FEEDER && !self->feeders[i].parted);
+    }
+    return awaits && self->started;
+}
+
+bool tnd_leader_core_has_model(const tnd_leader_core_t *self)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        has = has || (self->config.members[i].role == TND_ROLE_FEEDER && self->feeders[i].parted);
+    return has;
+}
+
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;
-    if (msg->kind == TND_MSG_MODEL)
+    if (msg->kind == TND_MSG_MODEL && !tnd_leader_core_is_earlier(self, msg))
         feeder_of(self, msg)->parted = true;
     if (tnd_leader_core_is_over(self))
         return;
@@ -667,6 +702,11 @@ const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self)
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self)
 {
     return self->generation;
+}
+
+bool tnd_leader_core_has_begun(const tnd_leader_core_t *self)
+{
+    return self->started;
 }
 
 uint32_t tnd_leader_core_cuts(const tnd_leader_core_t *self)

@@ -21,7 +21,7 @@
 #define TND_RUNTIME_CORE_LEADER_H
 
 #include "runtime/core/protocol/effect.h"
-#include "runtime/core/members.h"
+#include "runtime/core/session/members.h"
 
 typedef enum {
     TND_LEADER_CORE_JOINING,  /* hosts are missing */
@@ -46,6 +46,7 @@ typedef struct {
     const char *const *hosts;  /* names; likewise */
     const uint8_t *host_flags; /* by host: TND_HOST_*; likewise; NULL: none */
     uint32_t host_count, lanes;
+    bool lanes_alike;            /* each has all rows */
     uint64_t start_timeout_ns;   /* all must be up by then, except while a host reports progress */
     uint64_t hung_after_ns;      /* a host that opens its data may report none for so long */
     uint64_t restart_timeout_ns; /* how long a lost host that the stream needs may be away */
@@ -82,6 +83,9 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
 /*  Once the stream is done: takes the next actor that died before and was to be restarted; false: there is
  *  none.  Where the stream is fed again, it is needed. */
 bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p);
+/*  Before any host is up: takes over, from where the stream was fed before, which actors users want replaced
+ *  that are not. */
+void tnd_leader_core_follow(tnd_leader_core_t *self, const tnd_leader_core_t *before);
 /*  The host opens `what` of its data, and has reported progress of that so many times (opening.h) / it
  *  has opened all.  The time of a host that was started again begins with each report. */
 void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64_t reports,
@@ -104,6 +108,13 @@ void tnd_leader_core_go(tnd_leader_core_t *self);
 /*  PART, LAST, BROKEN, HELD, COMMIT, HALT of actors, and MODEL, the last message of a feeder: if
  *  its host is lost before that, the run fails even when the stream is done. */
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
+/*  Whether a feeder said that where the stream was fed before; a host that was away repeats MODEL. */
+bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg);
+/*  Once the stream is over: whether MODEL of a feeder is to come; TND_NOBODY: of any.  None is if the
+ *  stream did not begin. */
+bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t feeder);
+/*  Whether a feeder has said MODEL of the stream as it is fed now. */
+bool tnd_leader_core_has_model(const tnd_leader_core_t *self);
 /*  Asks for an orderly end: TND_LEADER_CORE_DRAINING.  A run that is paused ends where it stopped. */
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
 /*  Asks for a pause: no further step is started, and those that are under way finish.  Before the
@@ -118,7 +129,7 @@ bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p);
  *  later one (TND_ENDLESS), until it is called again.  Before the stream begins, or while it rests. */
 void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch);
 /*  Whether it rests: all steps before are booked, no other one is started, and it is not paused, drains or
- *  over.  *epoch_p: of the next step, as far as that is known. */
+ *  over.  It does not rest after the last step of its last epoch: it ends.  *epoch_p: of the next step, as far as that is known. */
 bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p);
 /*  Gives each feeder so many slots, from some step on (feeder.h).  Where it is asked again, those that
  *  could not allocate them try again.  Errors: the run drains or is over. */
@@ -148,6 +159,8 @@ tnd_leader_core_state_t tnd_leader_core_state(const tnd_leader_core_t *self);
  *  what was read after that step. */
 const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self);
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self);
+/*  Whether the stream has begun, where it is fed again for this time. */
+bool tnd_leader_core_has_begun(const tnd_leader_core_t *self);
 /*  Epochs that programs have ended early, in this stream and where it was fed before. */
 uint32_t tnd_leader_core_cuts(const tnd_leader_core_t *self);
 /*  Why the run failed, as a sentence; "" if it has not. */

@@ -34,6 +34,7 @@ struct tnd_leader_core {
     uint32_t finish_host;         /* the first that said so */
     uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */
+    uint64_t over_at; /* steps, if a feeder has done the last one of the stream; TND_UNKNOWN */
     uint32_t generation;
     uint32_t cuts;           /* epochs that programs have ended early */
     uint32_t cut_generation; /* reports of older ones are of the rest of such an epoch */

@@ -2,6 +2,7 @@
  *  ends of the run and of epochs that programs want, and where it rests. */
 #include "runtime/core/leader_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "runtime/base/bug_injection.h"
@@ -23,8 +24,7 @@ void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     uint64_t started = msg->halt.step, least = self->steps.cursor.step;
     uint32_t member = tnd_members_find(&self->members, msg->from);
-    bool is_old = self->config.generation > 0 && msg->generation <= self->config.generation;
-    if (!tnd_halt_is_asking(&self->halt) || is_old ||
+    if (!tnd_halt_is_asking(&self->halt) || tnd_leader_core_is_earlier(self, msg) ||
         (started > least && tnd_leader_core_beyond(self, started - 1)) ||
         !tnd_halt_take(&self->halt, member, msg, least))
         return;
@@ -70,7 +70,7 @@ bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         tnd_actor_state_t *actor = &self->members.actors[i];
-        if (!actor->restart_due)
+        if (!actor->restart_due || actor->asked)
             continue;
         actor->restart_due = false;
         self->members.restarts_due--;
@@ -78,6 +78,14 @@ bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p)
         return true;
     }
     return false;
+}
+
+void tnd_leader_core_follow(tnd_leader_core_t *self, const tnd_leader_core_t *before)
+{
+    assert(before->config.members == self->config.members);
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        self->members.actors[i].owed =
+            before->members.actors[i].asked || before->members.actors[i].owed;
 }
 
 void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch)
@@ -90,7 +98,8 @@ bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
 {
     const tnd_cursor_t *at = &self->steps.cursor;
     *epoch_p = tnd_assembly_next_epoch(&self->steps);
-    if (!self->started || tnd_leader_core_is_over(self) || self->want_drain || self->halt.wanted)
+    if (!self->started || tnd_leader_core_is_over(self) || self->want_drain || self->halt.wanted ||
+        at->step == self->over_at)
         return false;
     if (TND_BUG(VALIDATION_STARTS_EARLY) && at->step + 1 >= self->halt.rest_step)
         return true;

@@ -80,6 +80,7 @@ struct tnd_places {
     tnd_places_config_t config;
     const tnd_place_map_t *window; /* NULL: none */
     uint64_t count;                /* positions of the list, before the lanes divide them */
+    uint64_t *part_files; /* of a `part` before other maps of files: its rows in each file */
     uint32_t stage_count;
     tnd_place_stage_t stages[2 * TND_PLACES_MAPS_MAX + 2];
 };
@@ -96,6 +97,16 @@ static bool refuse(tnd_places_fault_t *fault, uint32_t map, const char *help)
     return false;
 }
 
+/*  Whether a map orders the files with the rows that a `part` before it leaves in them. */
+static bool orders_part(const tnd_place_list_t *self, uint32_t i)
+{
+    if (i == 0 || i >= self->count || self->maps[0].kind != TND_PLACE_PART)
+        return false;
+    tnd_place_kind_t kind = self->maps[i].kind;
+    return (i == 1 && (kind == TND_PLACE_FILES || kind == TND_PLACE_INTERLEAVE)) ||
+           (i == 2 && self->maps[1].kind == TND_PLACE_FILES && kind == TND_PLACE_INTERLEAVE);
+}
+
 /*  Whether the place of a map in the list is allowed; `sequential` is the map before it whose
  *  result has no random access. */
 static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *sequential,
@@ -103,9 +114,11 @@ static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *se
 {
     const tnd_place_op_t *op = ops[self->maps[i].kind];
     /* These are in the order of maps.def. */
-    bool follows = i > 0 && (ops[self->maps[i - 1].kind]->rules & TND_PLACE_FIRST) != 0 &&
-                   self->maps[i - 1].kind < self->maps[i].kind;
-    if ((op->rules & TND_PLACE_FIRST) != 0 && i > 0 && !follows) {
+    bool follows =
+        i > 0 && (ops[self->maps[i - 1].kind]->rules & TND_PLACE_FIRST) != 0 &&
+        self->maps[i - 1].kind < self->maps[i].kind &&
+        (self->maps[0].kind != TND_PLACE_PART || self->maps[i].kind != TND_PLACE_UNBATCH);
+    if ((op->rules & TND_PLACE_FIRST) != 0 && i > 0 && !follows && !orders_part(self, i)) {
         static const char *const help[] = {
             [TND_PLACE_FILES] = "make `files` the first of the list",
             [TND_PLACE_INTERLEAVE] =
@@ -118,6 +131,14 @@ static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *se
         (void)tnd_fail(&fault->why, "`%s` after `%s`: it works on %s", op->name,
                        tnd_place_name(self->maps[i - 1].kind), files ? "files" : "rows as stored");
         return refuse(fault, i, help[self->maps[i].kind]);
+    }
+    if (self->maps[i].kind == TND_PLACE_PART && self->maps[i].part.list != 0 && i > 0 &&
+        self->maps[0].kind != TND_PLACE_UNBATCH) {
+        (void)tnd_fail(
+            &fault->why,
+            "`part` after `%s`: `by` and `stratified` divide the rows as they are stored",
+            tnd_place_name(self->maps[0].kind));
+        return refuse(fault, i, "make `part` the first of the list");
     }
     if ((op->rules & TND_PLACE_LAST) != 0 && i + 1 < self->count) {
         (void)tnd_fail(&fault->why,
@@ -174,6 +195,11 @@ static bool check_values(const tnd_place_map_t *map, uint32_t i, uint64_t input,
         (void)tnd_fail(&fault->why, "`part`: `index: %" PRIu32 "` of %" PRIu32 " parts",
                        map->part.index, map->part.parts);
         return refuse(fault, i, "parts are numbered from 0");
+    }
+    if (map->kind == TND_PLACE_PART && map->part.list != 0 && map->part.rows > 0 &&
+        map->part.own == 0) {
+        (void)tnd_fail(&fault->why, "`part`: no row is of part %" PRIu32, map->part.index);
+        return refuse(fault, i, "give that part a larger share");
     }
     if (map->kind == TND_PLACE_SHUFFLE && map->shuffle.buffer == TND_PLACES_ENDLESS &&
         input == TND_PLACES_ENDLESS) {
@@ -326,8 +352,11 @@ static void link_stages(tnd_places_t *self, const tnd_places_config_t *config)
         if (sequential && map->kind == TND_PLACE_REPEAT && map->repeat.group > 0)
             add_stage(self, &recall_op, map, input, input);
         tnd_place_stage_t *stage = add_stage(self, op, map, input, count);
-        stage->files = config->file_count > 0 ? config->files : &self->config.rows;
+        stage->files = orders_part(list, i)     ? self->part_files
+                       : config->file_count > 0 ? config->files
+                                                : &self->config.rows;
         stage->file_count = config->file_count > 0 ? config->file_count : 1;
+        stage->row_parts = config->row_parts;
         stage->unit = unit;
         stage->watch = config->watch;
         stage->watcher = config->watcher;
@@ -342,6 +371,28 @@ static void link_stages(tnd_places_t *self, const tnd_places_config_t *config)
         add_stage(self, &recall_op, NULL, count, count);
 }
 
+static uint32_t files_of(const tnd_places_config_t *config)
+{
+    return config->file_count > 0 ? config->file_count : 1;
+}
+
+/*  Bytes of the rows of a part in each file. */
+static size_t part_files_bytes(const tnd_places_config_t *config)
+{
+    return orders_part(config->list, 1) ? files_of(config) * sizeof(uint64_t) : 0;
+}
+
+static void fill_part_files(tnd_places_t *self, const tnd_places_config_t *config)
+{
+    uint64_t from = 0;
+    for (uint32_t f = 0; part_files_bytes(config) > 0 && f < files_of(config); f++) {
+        uint64_t to = from + (config->file_count > 0 ? config->files[f] : config->rows);
+        self->part_files[f] =
+            tnd_place_part_rows(&config->list->maps[0], config->row_parts, from, to);
+        from = to;
+    }
+}
+
 static size_t state_bytes(const tnd_places_t *self, const tnd_place_stage_t *stage)
 {
     if (stage->op == &recall_op)
@@ -351,8 +402,8 @@ static size_t state_bytes(const tnd_places_t *self, const tnd_place_stage_t *sta
 
 size_t tnd_places_bytes(const tnd_places_config_t *config)
 {
-    tnd_places_t plan;
-    size_t bytes = sizeof plan;
+    tnd_places_t plan = {.part_files = NULL};
+    size_t bytes = sizeof plan + part_files_bytes(config);
     link_stages(&plan, config);
     for (uint32_t i = 0; i < plan.stage_count; i++)
         bytes += state_bytes(&plan, &plan.stages[i]);
@@ -362,8 +413,10 @@ size_t tnd_places_bytes(const tnd_places_config_t *config)
 tnd_places_t *tnd_places_init(void *memory, const tnd_places_config_t *config)
 {
     tnd_places_t *self = memory;
-    uint8_t *at = (uint8_t *)(self + 1);
+    uint8_t *at = (uint8_t *)(self + 1) + part_files_bytes(config);
+    self->part_files = (uint64_t *)(self + 1);
     link_stages(self, config);
+    fill_part_files(self, config);
     uint64_t wanted = UINT64_MAX;
     for (uint32_t i = self->stage_count; i > 0; i--) {
         tnd_place_stage_t *stage = &self->stages[i - 1];

@@ -38,9 +38,10 @@ typedef struct {
     uint64_t rows;                /* stored */
     const uint64_t *files; /* rows of each file, for `interleave`; tnd_places_bytes ignores it */
     uint32_t file_count;   /* 0: one file */
-    uint32_t lane, lanes;  /* 0, 1: the whole result */
-    uint64_t recall;       /* positions of the lane that may be asked for again */
-    tnd_place_watch_fn *watch; /* NULL: none */
+    const tnd_row_parts_t *row_parts; /* of a `part` by a list; tnd_places_bytes ignores it */
+    uint32_t lane, lanes;             /* 0, 1: the whole result */
+    uint64_t recall;                  /* positions of the lane that may be asked for again */
+    tnd_place_watch_fn *watch;        /* NULL: none */
     void *watcher;
 } tnd_places_config_t;
 

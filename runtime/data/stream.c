@@ -98,7 +98,7 @@ uint64_t tnd_stream_positions(const tnd_stream_t *self)
     uint64_t sum = 0;
     if (self->count == TND_UNKNOWN)
         return TND_UNKNOWN;
-    for (uint32_t lane = 0; lane < self->lanes; lane++)
+    for (uint32_t lane = 0; lane < (self->pieces ? 1 : self->lanes); lane++)
         sum += tnd_stream_lane_count(self, lane);
     return sum;
 }

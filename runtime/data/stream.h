@@ -76,6 +76,7 @@ typedef struct tnd_stream {
     uint32_t measured; /* a ragged column of `joined`, plus 1: blocks carry its lengths; 0: none */
     bool by_file;      /* each lane has files of its own, by `lane` */
     bool undivided;    /* each lane has all rows */
+    bool pieces;       /* of which the first lane books each once */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
     size_t tables, decoding; /* bytes that the operations of a worker hold (chain.h) */

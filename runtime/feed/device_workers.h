@@ -99,6 +99,8 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p);
 
 /*  The text of the failure; NULL without one. Any thread. */
 const char *tnd_device_workers_error(const tnd_device_workers_t *self);
+/*  Whether they have failed or were stopped. Any thread. */
+bool tnd_device_workers_dead(const tnd_device_workers_t *self);
 /*  Whether they have failed, or were stopped although steps may follow: the run ends, and not as it
  *  was asked to. Any thread. */
 bool tnd_device_workers_failed(const tnd_device_workers_t *self);
@@ -243,8 +245,9 @@ void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how);
 
 /*  No program will pull steps, so they are discarded. Ignored after the first pull. Any thread. */
 void tnd_device_workers_discard(tnd_device_workers_t *self);
-/*  Waits for the next step and ends the one before. Errors: TND_FAILED if the threads start steps
- *  themselves, have failed, or were stopped without tnd_device_workers_over. */
+/*  Waits for the next step and ends the one before. TND_AGAIN: tnd_device_workers_watch. Errors:
+ *  TND_FAILED if the threads start steps themselves, have failed, or were stopped without
+ *  tnd_device_workers_over. */
 tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
 /*  Runs a task on at most `count` > 0 steps, no further than the end of an epoch, as many calls of
  *  tnd_device_workers_next and tnd_device_workers_run would, but the calling thread is woken once.  The
@@ -261,11 +264,38 @@ bool tnd_device_workers_last(const tnd_device_workers_t *self);
 bool tnd_device_workers_is_unused(const tnd_device_workers_t *self);
 /*  Ends the step that ran last, as tnd_device_workers_next does, without another one. */
 void tnd_device_workers_commit(tnd_device_workers_t *self);
+/*  The same, also of a step that was not run. */
+void tnd_device_workers_end_step(tnd_device_workers_t *self);
+/*  Whether the last step was ended / and its epoch goes on. */
+bool tnd_device_workers_is_ended(const tnd_device_workers_t *self);
+bool tnd_device_workers_is_between(const tnd_device_workers_t *self);
 /*  Whether a program pulls the steps, or nothing has started them yet.  Sets *steps_p to the steps of
  *  the whole run before the one that the program would run next; 0: it has run none. */
 bool tnd_device_workers_steps(const tnd_device_workers_t *self, uint64_t *steps_p);
 /*  The reports of the step that ran last, until the program ends it; NULL if there is none. */
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p);
+/*  The steps that the program has taken in this session. */
+uint64_t tnd_device_workers_taken(const tnd_device_workers_t *self);
+/*  Whether there is a step that it has not taken. */
+bool tnd_device_workers_has_step(const tnd_device_workers_t *self);
+/*  Whether there is one, or the stream has ended since tnd_device_workers_see_end, of a group that has not
+ *  stopped. */
+bool tnd_device_workers_has_turn(const tnd_device_workers_t *self);
+/*  The program knows that the stream has ended, which may begin again. */
+void tnd_device_workers_see_end(tnd_device_workers_t *self);
+/*  How often it knows that. */
+uint64_t tnd_device_workers_ends_seen(const tnd_device_workers_t *self);
+/*  Where no step comes and `is(context)`, tnd_device_workers_next and tnd_device_workers_run_steps return
+ *  TND_AGAIN without one.  It is called on the thread that waits. */
+void tnd_device_workers_watch(tnd_device_workers_t *self, bool (*is)(const void *context),
+                              const void *context);
+/*  What happens to `self` also wakes a program that waits for steps of `lead`, which lives as long. */
+void tnd_device_workers_wake_too(tnd_device_workers_t *self, tnd_device_workers_t *lead);
+/*  Waits until `is(context)`, which is checked where something happens to `self`. */
+void tnd_device_workers_await(tnd_device_workers_t *self, bool (*is)(const void *context),
+                              const void *context);
+/*  The program pulls no further step: the rest is discarded. */
+void tnd_device_workers_discard_rest(tnd_device_workers_t *self);
 /*  Runs a task on that step and waits: on the calling thread if there is one device whose steps may
  *  run on any thread. Errors: TND_FAILED without a step, if a task has run on it already, or as
  *  tnd_device_workers_next; TND_END or TND_STOPPED if the threads were stopped meanwhile. */

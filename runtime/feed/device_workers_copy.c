@@ -186,7 +186,7 @@ void tnd_device_workers_complete(tnd_device_workers_t *group)
     raise_to(&group->copied, start);
     raise_to(&group->completed, commit);
     tnd_futex_open(&group->work);
-    tnd_futex_open(&group->program);
+    tnd_device_workers_tell_program(group);
     tnd_device_workers_wake(group);
 }
 

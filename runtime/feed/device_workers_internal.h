@@ -153,7 +153,12 @@ struct tnd_device_workers {
 
     tnd_futex_t work, meet, program, left;
     _Atomic int mode;
-    _Atomic int over; /* a status; TND_OK: not yet */
+    _Atomic int over;            /* a status; TND_OK: not yet */
+    _Atomic uint64_t ends;       /* how often it was set to another one */
+    uint64_t ends_seen;          /* by the program */
+    _Atomic(tnd_futex_t *) also; /* is opened with `program`; NULL: none */
+    bool (*watch)(const void *); /* what else ends a wait for a step; NULL: nothing */
+    const void *watched;         /* its argument */
     _Atomic bool failed, stopped;
     _Atomic bool may_look; /* a processor seems to be free */
     _Atomic uint64_t ready, published, finished, retired;
@@ -219,7 +224,6 @@ static inline tnd_slot_column_t *tnd_device_workers_placed(const tnd_device_work
 /*  Stops all threads for this reason; the first one counts.  Always returns false. */
 bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-bool tnd_device_workers_dead(const tnd_device_workers_t *self);
 /*  Wakes every waiting thread and the program. */
 void tnd_device_workers_wake_all(tnd_device_workers_t *self);
 /*  The main function of a device thread; the argument is its worker_t. */
@@ -258,6 +262,10 @@ bool tnd_device_workers_has_finished(const void *awaited);
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
                                       uint64_t now);
 void tnd_device_workers_make_caller(tnd_device_workers_t *self);
+/*  Lets the program check what it waits for. */
+void tnd_device_workers_tell_program(tnd_device_workers_t *self);
+/*  Whether what is watched ends its wait for a step. */
+bool tnd_device_workers_is_interrupted(const tnd_device_workers_t *self);
 /*  Whether steps run on the program's thread. */
 bool tnd_device_workers_runs_here(tnd_device_workers_t *self);
 /*  The program calls / its call returns. */
@@ -267,6 +275,8 @@ void tnd_device_workers_leave(tnd_device_workers_t *self, uint64_t now);
 bool tnd_device_workers_pulls(tnd_device_workers_t *self);
 /*  Ends the program's last step, if there is one. */
 tnd_status_t tnd_device_workers_retire(tnd_device_workers_t *self);
+/*  What a program gets where no step is left. */
+tnd_status_t tnd_device_workers_no_step(const tnd_device_workers_t *self);
 /*  What a program gets from a stopped group. */
 tnd_status_t tnd_device_workers_ended(const tnd_device_workers_t *self);
 /*  Publishes the jobs of a span that are ready.  The actor's thread. */

@@ -157,7 +157,8 @@ static bool has_step(const void *context)
     const tnd_device_workers_t *group = awaited->group;
     return tnd_device_workers_dead(group) ||
            atomic_load_explicit(group->startable, memory_order_acquire) > awaited->number ||
-           atomic_load_explicit(&group->over, memory_order_acquire) != TND_OK;
+           atomic_load_explicit(&group->over, memory_order_acquire) != TND_OK ||
+           tnd_device_workers_is_interrupted(group);
 }
 
 /*  Polling pays if the step is being gathered on another processor.  If it does not arrive in time,
@@ -223,7 +224,7 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
         tnd_device_workers_leave(self, now);
         return TND_OK;
     }
-    return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
+    return tnd_device_workers_no_step(self);
 }
 
 tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t *task)
@@ -285,4 +286,101 @@ tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *s
     const job_t *job = &self->jobs[(self->ran - 1) % self->config.depth];
     *step_p = job->note.step;
     return job->reports;
+}
+
+/* --- two groups whose steps a program pulls in turn --------------------------------------------- */
+
+/*  The stream of one rests while that of the other is fed, which may begin again.  A program waits for the
+ *  first of several things that happen to either. */
+void tnd_device_workers_tell_program(tnd_device_workers_t *self)
+{
+    tnd_futex_open(&self->program);
+    tnd_futex_t *also = atomic_load(&self->also);
+    if (also != NULL)
+        tnd_futex_open(also);
+}
+
+void tnd_device_workers_wake_too(tnd_device_workers_t *self, tnd_device_workers_t *lead)
+{
+    atomic_store(&self->also, &lead->program);
+}
+
+void tnd_device_workers_watch(tnd_device_workers_t *self, bool (*is)(const void *),
+                              const void *context)
+{
+    self->watched = context;
+    self->watch = is;
+}
+
+bool tnd_device_workers_is_interrupted(const tnd_device_workers_t *self)
+{
+    return self->watch != NULL && self->watch(self->watched);
+}
+
+void tnd_device_workers_await(tnd_device_workers_t *self, bool (*is)(const void *),
+                              const void *context)
+{
+    (void)tnd_device_workers_enter(self);
+    tnd_futex_wait(&self->program, is, context, 0);
+    tnd_device_workers_leave(self, tnd_clock_now());
+}
+
+tnd_status_t tnd_device_workers_no_step(const tnd_device_workers_t *self)
+{
+    int over = atomic_load_explicit(&self->over, memory_order_acquire);
+    return over != TND_OK ? (tnd_status_t)over : TND_AGAIN;
+}
+
+uint64_t tnd_device_workers_taken(const tnd_device_workers_t *self)
+{
+    return self->taken;
+}
+
+bool tnd_device_workers_has_step(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(self->startable, memory_order_acquire) > self->taken;
+}
+
+bool tnd_device_workers_has_turn(const tnd_device_workers_t *self)
+{
+    return !tnd_device_workers_dead(self) &&
+           (tnd_device_workers_has_step(self) || atomic_load(&self->ends) != self->ends_seen);
+}
+
+void tnd_device_workers_see_end(tnd_device_workers_t *self)
+{
+    self->ends_seen = atomic_load(&self->ends);
+}
+
+uint64_t tnd_device_workers_ends_seen(const tnd_device_workers_t *self)
+{
+    return self->ends_seen;
+}
+
+void tnd_device_workers_end_step(tnd_device_workers_t *self)
+{
+    if (tnd_device_workers_retire(self) == TND_OK)
+        tnd_device_workers_wake(self);
+}
+
+bool tnd_device_workers_is_ended(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->retired, memory_order_relaxed) == self->taken;
+}
+
+bool tnd_device_workers_is_between(const tnd_device_workers_t *self)
+{
+    return self->inside_epoch && tnd_device_workers_is_ended(self);
+}
+
+void tnd_device_workers_discard_rest(tnd_device_workers_t *self)
+{
+    int pull = MODE_PULL;
+    tnd_device_workers_discard(self);
+    if (atomic_load(&self->mode) != MODE_PULL || tnd_device_workers_retire(self) != TND_OK ||
+        !atomic_compare_exchange_strong(&self->mode, &pull, MODE_DISCARD))
+        return;
+    if (self->copies)
+        tnd_device_workers_complete(self);
+    tnd_device_workers_wake(self);
 }

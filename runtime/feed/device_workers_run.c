@@ -26,7 +26,7 @@ void tnd_device_workers_wake_all(tnd_device_workers_t *self)
 {
     tnd_futex_open(&self->work);
     tnd_futex_open(&self->meet);
-    tnd_futex_open(&self->program);
+    tnd_device_workers_tell_program(self);
     tnd_device_workers_open_copies(self);
 }
 

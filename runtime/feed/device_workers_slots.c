@@ -302,7 +302,7 @@ void tnd_device_workers_flush(tnd_device_workers_t *self)
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
         tnd_device_workers_publish(self, jobs);
     else
-        tnd_futex_open(&self->program);
+        tnd_device_workers_tell_program(self);
 }
 
 /*  Gives the slot a spare memory, or a new one. */
@@ -430,6 +430,8 @@ bool tnd_device_workers_is_over(const tnd_device_workers_t *self)
 
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
 {
+    atomic_fetch_add(&self->ends,
+                     how != TND_OK); /* first: the program that sees the end has seen this one */
     atomic_store_explicit(&self->over, (int)how, memory_order_release);
-    tnd_futex_open(&self->program);
+    tnd_device_workers_tell_program(self);
 }

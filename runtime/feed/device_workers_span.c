@@ -33,7 +33,7 @@ static bool is_through(const void *context)
     uint64_t finished = atomic_load_explicit(&self->finished, memory_order_acquire);
     return tnd_device_workers_dead(self) ||
            finished >= atomic_load_explicit(&self->span_until, memory_order_relaxed) ||
-           tnd_device_workers_is_over(self);
+           tnd_device_workers_is_over(self) || tnd_device_workers_is_interrupted(self);
 }
 
 static tnd_status_t run_here(tnd_device_workers_t *self, uint64_t count, const tnd_task_t *task,
@@ -87,6 +87,5 @@ tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t c
     tnd_device_workers_leave(self, tnd_clock_now());
     if (tnd_device_workers_dead(self))
         return tnd_device_workers_ended(self);
-    return *ran_p > 0 ? TND_OK
-                      : (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
+    return *ran_p > 0 ? TND_OK : tnd_device_workers_no_step(self);
 }

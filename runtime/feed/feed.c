@@ -1,8 +1,7 @@
 /*  runtime/feed/feed.c - global steps for programs that pull them. */
-#include "runtime/feed/feed.h"
+#include "runtime/feed/feed_internal.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,28 +10,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/fork_count.h"
 #include "runtime/checkpoint/store.h"
-
-struct tnd_feed {
-    tnd_device_workers_t *workers;
-    tnd_feed_facts_t facts;
-    tnd_task_t task; /* of the step that is pulled */
-    tnd_step_fn *step, *apply;
-    void *user;
-    _Atomic bool busy, pulled;          /* a thread of the program is inside; one has been */
-    pthread_t puller;                   /* the last thread that was, if `pulled` */
-    uint64_t saved;                     /* steps done at the last save; 0: none */
-    unsigned forks;                     /* of this process when the feed was made */
-    _Atomic(const tnd_feed_t *) before; /* whose end this one waits for; NULL: none */
-    const _Atomic bool *stopping;       /* whether the program has asked for the end; of `before` */
-    bool finished; /* the program has ended the run before the end of the stream */
-    bool shares;   /* it knows how many replicas share a model */
-
-    pthread_mutex_t lock; /* guards the rest */
-    pthread_cond_t changed;
-    uint64_t written, closed; /* checkpoints: the newest complete one; the newest that is decided */
-    bool ended;
-    char refused[256];
-};
 
 tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts)
 {
@@ -75,7 +52,10 @@ bool tnd_feed_over(const tnd_feed_t *self)
 
 void tnd_feed_discard(tnd_feed_t *self)
 {
-    tnd_device_workers_discard(self->workers);
+    if (self->facts.repeats && !tnd_feed_is_elsewhere(self))
+        tnd_device_workers_discard_rest(self->workers);
+    else
+        tnd_device_workers_discard(self->workers);
 }
 
 const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed)
@@ -90,7 +70,7 @@ const char *tnd_feed_refused(const tnd_feed_t *self)
     return self->refused;
 }
 
-static tnd_status_t refuse(tnd_feed_t *self, const char *what)
+tnd_status_t tnd_feed_refuse(tnd_feed_t *self, const char *what)
 {
     pthread_mutex_lock(&self->lock);
     snprintf(self->refused, sizeof self->refused, "%s: %s", self->facts.name, what);
@@ -104,8 +84,9 @@ static tnd_status_t enter(tnd_feed_t *self)
     if (self->forks != tnd_fork_count())
         return TND_FAILED;
     if (atomic_exchange(&self->busy, true))
-        return refuse(self, "two threads use this feed at the same time: one thread pulls and runs "
-                            "all steps, and gives rows to others");
+        return tnd_feed_refuse(
+            self, "two threads use this feed at the same time: one thread pulls and runs "
+                  "all steps, and gives rows to others");
     return TND_OK;
 }
 
@@ -118,8 +99,7 @@ static tnd_status_t leave(tnd_feed_t *self, tnd_status_t status)
 /*  The step that another thread pulled would be committed unused. */
 static bool takes_from_another(const tnd_feed_t *self)
 {
-    return atomic_load(&self->pulled) && !pthread_equal(self->puller, pthread_self()) &&
-           tnd_device_workers_is_unused(self->workers);
+    return tnd_feed_is_elsewhere(self) && tnd_device_workers_is_unused(self->workers);
 }
 
 /*  Steps may still be there, until the actors stop. */
@@ -128,52 +108,18 @@ static bool is_finished(const tnd_feed_t *self)
     return self->finished && !tnd_device_workers_failed(self->workers);
 }
 
-void tnd_feed_follow(tnd_feed_t *self, const tnd_feed_t *before, const _Atomic bool *stopping)
-{
-    self->stopping = stopping;
-    atomic_store(&self->before, before);
-}
-
-/*  The first feed before this one that has not ended; NULL: all have. */
-static const tnd_feed_t *open_before(const tnd_feed_t *self)
-{
-    const tnd_feed_t *open = NULL;
-    for (const tnd_feed_t *at = atomic_load(&self->before); at != NULL;
-         at = atomic_load(&at->before))
-        open = tnd_feed_over(at) ? open : at;
-    return open;
-}
-
-/*  Whether no thread but this one, or none at all, pulls that feed, which runs no step by itself. */
-static bool is_left_to_caller(const tnd_feed_t *open)
-{
-    uint64_t steps;
-    return tnd_device_workers_steps(open->workers, &steps) && !tnd_feed_failed(open) &&
-           (!atomic_load(&open->pulled) || pthread_equal(open->puller, pthread_self()));
-}
-
-static tnd_status_t refuse_early(tnd_feed_t *self, const char *before)
-{
-    char why[192];
-    snprintf(why, sizeof why,
-             "comes after %.64s, which this program has not pulled to its end: pull all steps of "
-             "that feed first, or feed these rows from a graph of their own",
-             before);
-    return refuse(self, why);
-}
-
 /*  A thread of the program is to pull steps. */
 static tnd_status_t begin_pull(tnd_feed_t *feed)
 {
     TND_TRY(enter(feed));
     if (is_finished(feed))
         return leave(feed, TND_STOPPED);
-    const tnd_feed_t *open = open_before(feed);
-    if (open != NULL && !atomic_load(feed->stopping) && is_left_to_caller(open))
-        return leave(feed, refuse_early(feed, open->facts.name));
+    if (tnd_feed_check_order(feed) != TND_OK)
+        return leave(feed, TND_FAILED);
     if (takes_from_another(feed))
-        return leave(feed, refuse(feed, "another thread has pulled a step and not run it: one "
-                                        "thread pulls and runs all steps"));
+        return leave(feed,
+                     tnd_feed_refuse(feed, "another thread has pulled a step and not run it: one "
+                                           "thread pulls and runs all steps"));
     feed->puller = pthread_self();
     atomic_store(&feed->pulled, true);
     return TND_OK;
@@ -182,19 +128,38 @@ static tnd_status_t begin_pull(tnd_feed_t *feed)
 tnd_status_t tnd_feed_next(tnd_feed_t *feed)
 {
     TND_TRY(begin_pull(feed));
-    return leave(feed, tnd_device_workers_next(feed->workers));
+    return leave(feed, tnd_feed_take_turn(feed));
+}
+
+bool tnd_feed_due(tnd_feed_t *feed)
+{
+    if (begin_pull(feed) != TND_OK)
+        return false;
+    bool due = !feed->facts.repeats || tnd_feed_is_due(feed);
+    atomic_store(&feed->busy, false);
+    return due;
+}
+
+bool tnd_feed_repeats(const tnd_feed_t *feed)
+{
+    return feed->facts.repeats;
 }
 
 tnd_status_t tnd_feed_rewind(tnd_feed_t *feed)
 {
     if (atomic_load(&feed->busy) && pthread_equal(feed->puller, pthread_self()))
-        return refuse(feed,
-                      "tnd_feed_rewind was called inside of a step: call it between two steps");
+        return tnd_feed_refuse(
+            feed, "tnd_feed_rewind was called inside of a step: call it between two steps");
     TND_TRY(begin_pull(feed));
     if (feed->facts.spans)
+        return leave(feed, tnd_feed_refuse(
+                               feed, "with `span_epochs` all epochs are one, and tnd_feed_rewind "
+                                     "would end the run: tnd_session_finish does that"));
+    if (tnd_device_workers_is_between(feed->workers))
         return leave(feed,
-                     refuse(feed, "with `span_epochs` all epochs are one, and tnd_feed_rewind "
-                                  "would end the run: tnd_session_finish does that"));
+                     tnd_feed_refuse(feed, "its last step is committed, since another feed was "
+                                           "pulled after it: call tnd_feed_rewind before "
+                                           "that, or after the next step"));
     return leave(feed, tnd_device_workers_cut(feed->workers));
 }
 
@@ -205,8 +170,9 @@ bool tnd_feed_last(const tnd_feed_t *feed)
 
 bool tnd_feed_needs_caller(const tnd_feed_t *self)
 {
-    return atomic_load(&self->pulled) && pthread_equal(self->puller, pthread_self()) &&
-           !tnd_feed_over(self) && !tnd_device_workers_failed(self->workers);
+    return !self->facts.repeats && atomic_load(&self->pulled) &&
+           pthread_equal(self->puller, pthread_self()) && !tnd_feed_over(self) &&
+           !tnd_device_workers_failed(self->workers);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -235,7 +201,8 @@ static tnd_status_t check_shares(const tnd_feed_t *self, tnd_error_t *error)
 static bool may_apply(tnd_feed_t *self, tnd_step_fn *apply)
 {
     tnd_error_t why;
-    return apply == NULL || check_shares(self, &why) == TND_OK || refuse(self, why.text) == TND_OK;
+    return apply == NULL || check_shares(self, &why) == TND_OK ||
+           tnd_feed_refuse(self, why.text) == TND_OK;
 }
 
 static tnd_status_t call_step(void *context, tnd_replica_t *replica)
@@ -278,8 +245,12 @@ tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64_t *ran_
     TND_TRY(begin_pull(feed));
     if (!may_apply(feed, apply))
         return leave(feed, TND_FAILED);
-    return leave(feed, tnd_device_workers_run_steps(feed->workers, count,
-                                                    task_of(feed, step, apply, user), ran_p));
+    const tnd_task_t *task = task_of(feed, step, apply, user);
+    tnd_status_t status = tnd_feed_await_turn(feed);
+    while (status == TND_OK &&
+           (status = tnd_device_workers_run_steps(feed->workers, count, task, ran_p)) == TND_AGAIN)
+        status = tnd_feed_skip_turns(feed);
+    return leave(feed, tnd_feed_end_turn(feed, status));
 }
 
 static tnd_status_t take(tnd_replica_t *replica, void *user)
@@ -417,7 +388,13 @@ tnd_status_t tnd_feed_finish(tnd_feed_t *self, uint64_t *steps_p)
 uint64_t tnd_feed_committed(const tnd_feed_t *self)
 {
     uint64_t steps;
-    return tnd_device_workers_steps(self->workers, &steps) && steps > 0 ? steps - 1 : 0;
+    bool runs = tnd_device_workers_steps(self->workers, &steps) && steps > 0;
+    return runs ? steps - !tnd_device_workers_is_ended(self->workers) : 0;
+}
+
+uint64_t tnd_feed_ends(const tnd_feed_t *self)
+{
+    return tnd_device_workers_ends_seen(self->workers);
 }
 
 tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, tnd_error_t *error)

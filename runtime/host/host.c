@@ -39,6 +39,13 @@ void tnd_host_unsaved(tnd_host_t *self, const char *why)
     pthread_mutex_unlock(&self->lock);
 }
 
+void tnd_host_resumption_end(const tnd_host_t *self, tnd_resumption_end_t *end)
+{
+    *end = (tnd_resumption_end_t){.cause = TND_RESUMPTION_LOST};
+    if (self->leader != NULL)
+        *end = tnd_leader_resumption_end(self->leader);
+}
+
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
 {
     pthread_mutex_lock(&self->lock);
@@ -242,7 +249,8 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
     const tnd_host_t *self = context;
     if (port == PORT_HOSTS)
         return (peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count)) ||
-               tnd_is_newcomer(peer) || tnd_is_inspector(peer);
+               tnd_is_newcomer(peer) || tnd_is_inspector(peer) ||
+               (tnd_is_attendee(peer) && self->plan->restarts.run > 0);
     return peer < self->plan->instance_count &&
            self->plan->instances[peer].host == self->config.host;
 }
@@ -250,7 +258,7 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 static bool is_guest(void *context, uint32_t port, tnd_actor_id_t peer)
 {
     (void)context;
-    return port == PORT_HOSTS && tnd_is_inspector(peer);
+    return port == PORT_HOSTS && (tnd_is_inspector(peer) || tnd_is_attendee(peer));
 }
 
 /*  A loop that is much too late was stopped or had no processor.  Messages of that time are unread,
@@ -439,7 +447,7 @@ static void leader_over(void *context, uint32_t chain)
 {
     tnd_host_t *self = context;
     pthread_mutex_lock(&self->lock);
-    self->end.chains_over = chain + 1;
+    self->end.ends[chain]++;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
@@ -454,6 +462,15 @@ static uint32_t control_unread(void *context, uint32_t port)
 {
     (void)context, (void)port;
     return CONTROL_UNREAD;
+}
+
+/*  Hosts of another roster mean another listener.  Processes that ask for a place (pool+) know none. */
+static uint64_t listener_of(const tnd_plan_t *plan)
+{
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].spare)
+            return 0;
+    return plan->roster;
 }
 
 static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
@@ -477,7 +494,8 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
                          &config, error));
     tnd_terms_t inside = {.abi = TND_WIRE_ABI};
     tnd_terms_t between = {.graph = {self->plan->fingerprint[0], self->plan->fingerprint[1]},
-                           .abi = TND_WIRE_ABI};
+                           .abi = TND_WIRE_ABI,
+                           .listener = listener_of(self->plan)};
     char wish[128], actual[128];
     snprintf(wish, sizeof wish, "inproc://%s.control", self->nonce);
     TND_TRY(tnd_hub_bind(self->hub, PORT_ACTORS, wish, &inside, self->control, sizeof self->control,
@@ -520,9 +538,12 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->chains = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->chains);
     self->wishes.last_steps =
         tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->wishes.last_steps);
+    self->end.ends = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->end.ends);
     tnd_host_begin_watch(self);
     self->refused.violations =
         tnd_allocate_zeroed(self->plan->host_count, sizeof *self->refused.violations);
+    self->refused.left_out =
+        tnd_allocate_zeroed(self->plan->host_count, sizeof *self->refused.left_out);
     self->membership = tnd_membership_of_plan(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
@@ -586,7 +607,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     if (self->stuck)
         return false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        tnd_buffer_drop(&self->chains[c].model);
+        tnd_msg_drop(&self->chains[c].model, TND_CARRY_BUFFER);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
     tnd_resources_close(&self->resources);
@@ -606,10 +627,12 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->busy.elsewhere);
     free(self->chains);
     free(self->wishes.last_steps);
+    free(self->end.ends);
     tnd_host_end_start(self);
     tnd_host_end_watch(self);
     tnd_host_end_tuning(self);
     free(self->refused.violations);
+    free(self->refused.left_out);
     free(self->resume.parts);
     free((void *)(uintptr_t)self->membership.parties);
     free(self);

@@ -25,8 +25,9 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config,
                           tnd_error_t *error) TND_CHECKED;
 /*  Waits until the actors of this host run, or the run has ended. */
 tnd_outcome_t tnd_host_wait_running(tnd_host_t *self);
-/*  On the leader: waits until the observer knows the end of the chain, or the run has ended. */
-void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain);
+/*  On the leader: waits until the observer knows that the chain was fed so many times, or the run has
+ *  ended. */
+void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain, uint64_t times);
 /*  Whether the actors run, or ran. */
 bool tnd_host_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
@@ -45,6 +46,8 @@ void tnd_host_break(tnd_host_t *self, const char *why);
 uint32_t tnd_host_port(const tnd_host_t *self);
 /*  Why the run failed or was stopped; "" if neither.  Waits for the reason if a step failed here. */
 const char *tnd_host_why(tnd_host_t *self);
+/*  Why the run starts again, as far as this host knows.  Valid after the run. */
+void tnd_host_resumption_end(const tnd_host_t *self, tnd_resumption_end_t *end);
 /*  Why the model could not be saved; "" if it was saved or no save was requested. */
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room);
 /*  Stops the run if it has not ended, and waits for its actors, for a limited time. */

@@ -3,6 +3,7 @@
 #define TND_RUNTIME_HOST_HOST_CONFIG_H
 
 #include "runtime/core/protocol/absence.h"
+#include "runtime/core/session/resumption.h"
 #include "runtime/data/stream.h"
 #include "runtime/interface/link.h"
 #include "runtime/observe/observer.h"
@@ -16,7 +17,8 @@ typedef enum {
     TND_OUTCOME_FAILED,
     TND_OUTCOME_LOST,     /* a peer was refused, did not arrive or was lost */
     TND_OUTCOME_UNUSABLE, /* failed before the start: data that the graph cannot use */
-    TND_OUTCOME_MAX = TND_OUTCOME_UNUSABLE
+    TND_OUTCOME_AGAIN,    /* a host was lost, and the others are to start again (resumption.h) */
+    TND_OUTCOME_MAX = TND_OUTCOME_AGAIN
 } tnd_outcome_t;
 
 typedef struct {
@@ -28,6 +30,7 @@ typedef struct {
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
+    tnd_resumption_t resumption;    /* of the leader: which start this is; `max` is the plan's */
     bool may_be_empty;              /* no row may be good; otherwise that is a failure */
     bool must_feed; /* a chain that ends without a step, although rows were read, has failed */
 } tnd_host_config_t;

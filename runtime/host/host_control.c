@@ -9,6 +9,12 @@
 #include "runtime/core/host/relay.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/meeting/join_request.h"
+#include "runtime/meeting/part_request.h"
+#include "runtime/meeting/roster_text.h"
+
+static const char left_out[] = "the run has started again without this process: start it again, "
+                               "and it takes part from the next "
+                               "start on (`tundish restart --run` asks for one)";
 
 /*  Invalid messages of another host before the run ends. */
 enum { VIOLATIONS_MAX = 16 };
@@ -30,9 +36,10 @@ static void remember(tnd_host_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind != TND_MSG_MODEL || msg->note.number >= self->plan->chain_count)
         return;
-    tnd_buffer_drop(&self->chains[msg->note.number].model);
-    self->chains[msg->note.number].model = tnd_buffer_hold(msg->note.payload);
-    self->chains[msg->note.number].feeder = msg->from;
+    tnd_msg_t *model = &self->chains[msg->note.number].model;
+    tnd_msg_drop(model, TND_CARRY_BUFFER);
+    *model = *msg;
+    model->note.payload = tnd_buffer_hold(msg->note.payload);
 }
 
 static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
@@ -131,6 +138,15 @@ void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+/*  A process of an earlier session, which was stopped while the others started again, ends. */
+static void take_session(tnd_host_t *self, uint64_t session)
+{
+    if (self->session != 0 && self->session != session)
+        tnd_host_settle(self, TND_OUTCOME_LOST, left_out);
+    self->session = session;
+    tnd_pages_join(self->pages, session);
+}
+
 static void take_busy(tnd_host_t *self, tnd_buffer_t *note)
 {
     tnd_text_payload_reader_t reader;
@@ -139,7 +155,7 @@ static void take_busy(tnd_host_t *self, tnd_buffer_t *note)
         uint32_t instance, busy;
         uint64_t session;
         if (!tnd_host_leads(self) && sscanf(line, "session %" SCNu64, &session) == 1)
-            tnd_pages_join(self->pages, session);
+            take_session(self, session);
         else if (sscanf(line, "%" SCNu32 " %" SCNu32, &instance, &busy) == 2 &&
                  instance < self->plan->instance_count)
             __atomic_store_n(&self->busy.elsewhere[instance], (uint8_t)(busy != 0),
@@ -220,19 +236,49 @@ static void forget_busy(tnd_host_t *self, uint32_t host)
             __atomic_store_n(&self->busy.elsewhere[i], 0, __ATOMIC_RELAXED);
 }
 
+/*  What this process says next is of the session that it knows. */
+static void name_session(tnd_host_t *self)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_BUSY, .from = tnd_host_id(self->config.host)};
+    msg.to = tnd_host_id(0);
+    msg.note.payload = tnd_text_payload_of("session %" PRIu64, self->session);
+    send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
+}
+
+/*  Whether a host names another session than the one that is led here. */
+static bool names_another(const tnd_host_t *self, tnd_buffer_t *note)
+{
+    tnd_text_payload_reader_t reader;
+    uint64_t session;
+    tnd_text_payload_read(&reader, note);
+    const char *line = tnd_text_payload_line(&reader);
+    return line != NULL && sscanf(line, "session %" SCNu64, &session) == 1 && session != self->life;
+}
+
+/*  Tells a host of an earlier session that it has ended, and hears nothing else of it. */
+static void leave_out(tnd_host_t *self, uint32_t host)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_OUTCOME, .from = TND_LEADER, .to = tnd_host_id(host)};
+    msg.note.number = TND_OUTCOME_LOST;
+    msg.note.payload = tnd_text_payload_of("%s", left_out);
+    self->refused.left_out[host] = true;
+    send_to(self, PORT_HOSTS, msg.to, &msg, TND_CARRY_BUFFER);
+}
+
 static void greet_leader(tnd_host_t *self, uint64_t now)
 {
     tnd_leader_presence_up(&self->leader_presence, now);
+    if (self->session != 0)
+        name_session(self);
     /* Messages on the previous connection may be lost. */
     tnd_host_forget_hangs(self);
     tnd_host_repeat_start(self);
-    self->wishes.drain_asked = self->wishes.finish_asked = false;
+    tnd_wish_repeat(&self->wishes.drain_wish);
+    tnd_wish_repeat(&self->wishes.finish_wish);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        if (self->chains[c].model != NULL) {
-            tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
-            msg.from = self->chains[c].feeder;
-            msg.note.number = c;
-            msg.note.payload = tnd_buffer_hold(self->chains[c].model);
+        if (self->chains[c].model.note.payload != NULL) {
+            tnd_msg_t msg = self->chains[c].model;
+            msg.note.payload = tnd_buffer_hold(msg.note.payload);
             send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
         }
 }
@@ -301,6 +347,7 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
         if (!tnd_host_leads(self))
             greet_leader(self, now);
         else if (known) {
+            self->refused.left_out[host] = false;
             tnd_leader_host_up(self->leader, host, arrival->life, now);
             self->busy.due_ns = now; /* it learns the session of the run */
         }
@@ -345,6 +392,42 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
     } else {
         tnd_hub_disconnect_peer(self->hub, PORT_HOSTS, arrival->peer,
                                 "it has no place in this run");
+    }
+    tnd_msg_drop(&arrival->msg, arrival->carry);
+}
+
+/*  A process of the launcher that has come late waits here for the next start of its run. */
+static void take_attendee(tnd_host_t *self, tnd_arrival_t *arrival)
+{
+    tnd_roster_request_t request;
+    tnd_error_t error;
+    if (arrival->kind != TND_ARRIVAL_MESSAGE)
+        return;
+    if (arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_host_leads(self) &&
+        arrival->msg.note.number == TND_ROSTER_ASKS_PART) {
+        tnd_msg_t answer = tnd_part_answer(tnd_host_resume(self), &arrival->msg);
+        answer.to = arrival->peer;
+        send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
+        tnd_msg_drop(&arrival->msg, arrival->carry);
+        return;
+    }
+    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_host_leads(self) &&
+                tnd_roster_request_read(&request, arrival->msg.note.payload, &error) == TND_OK;
+    if (asks) {
+        tnd_msg_t answer = {
+            .kind = TND_MSG_JOIN_REQUEST, .from = tnd_host_id(0), .to = arrival->peer};
+        bool ours = memcmp(request.graph, self->plan->fingerprint, sizeof request.graph) == 0;
+        answer.note.number = ours ? TND_ROSTER_ANSWER_WAIT : TND_ROSTER_ANSWER_ELSEWHERE;
+        answer.note.payload = tnd_text_payload_of(
+            ours ? "the run goes on: this process takes part from its next start on"
+                 : "a run of another graph");
+        send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
+        if (ours)
+            tnd_host_tell_leader(
+                self, TND_MSG_LOG, TND_LOG_WARNING,
+                tnd_text_payload_of("control rank %" PRIu32 " (%s) waits for the next start of the "
+                                    "run: `tundish restart --run` asks for one",
+                                    request.process.rank, request.process.address));
     }
     tnd_msg_drop(&arrival->msg, arrival->carry);
 }
@@ -394,12 +477,21 @@ static void take_inspector(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
     }
 }
 
+static bool is_left_out(const tnd_host_t *self, uint32_t host)
+{
+    return host < self->plan->host_count && self->refused.left_out[host];
+}
+
 void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 {
     self->round_ns = now;
     if (arrival->port == PORT_HOSTS && tnd_is_newcomer(arrival->peer) &&
         arrival->kind != TND_ARRIVAL_REFUSED) {
         take_newcomer(self, arrival, now);
+        return;
+    }
+    if (arrival->port == PORT_HOSTS && tnd_is_attendee(arrival->peer)) {
+        take_attendee(self, arrival);
         return;
     }
     if (arrival->port == PORT_HOSTS && tnd_is_inspector(arrival->peer)) {
@@ -412,6 +504,10 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
         return;
     }
     tnd_msg_t *msg = &arrival->msg;
+    if (arrival->port == PORT_HOSTS && is_left_out(self, arrival->peer - tnd_host_id(0))) {
+        tnd_msg_drop(msg, arrival->carry);
+        return;
+    }
     if (arrival->port == PORT_HOSTS) {
         const char *wrong = tnd_validator_relay(&self->membership, self->config.host,
                                                 arrival->peer - tnd_host_id(0), msg);
@@ -422,6 +518,8 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
         }
     }
     if (msg->kind == TND_MSG_BUSY && tnd_host_leads(self)) {
+        if (names_another(self, msg->note.payload))
+            leave_out(self, arrival->peer - tnd_host_id(0));
         take_busy(self, msg->note.payload);
         tnd_msg_drop(msg, arrival->carry);
     } else if (arrival->port == PORT_HOSTS &&

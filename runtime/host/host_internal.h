@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "runtime/core/host/leader_presence.h"
+#include "runtime/core/host/wish.h"
 #include "runtime/host/leader.h"
 #include "runtime/looks/look_service.h"
 #include "runtime/resources/resources.h"
@@ -21,8 +22,7 @@ enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 /*  Of a chain. */
 typedef struct {
     _Atomic uint32_t generation; /* as last announced by the leader */
-    tnd_buffer_t *model;         /* the last MODEL of the feeder here, or NULL */
-    tnd_actor_id_t feeder;       /* that sent it */
+    tnd_msg_t model;             /* the last MODEL of the feeder here; its payload may be NULL */
 } tnd_host_chain_t;
 
 /*  Which actors elsewhere are inside a work hook, and when others are told of those here. */
@@ -48,13 +48,13 @@ typedef struct {
 typedef struct {
     _Atomic bool drain, finish, stop, leave, fail, notice; /* set by any thread */
     uint64_t *last_steps; /* by chain, see tnd_host_finish; written before `finish` is set */
-    bool drain_asked, finish_asked; /* of the leader */
+    tnd_wish_t drain_wish, finish_wish; /* as the leader was told */
 } tnd_host_wishes_t;
 
 /*  How far the run is, and how it ended, as the program is told. */
 typedef struct {
     bool running;
-    uint32_t chains_over; /* on the leader: whose end the observer knows */
+    uint64_t *ends; /* on the leader, by chain: how many of its ends the observer knows */
     tnd_outcome_t outcome;
     char why[1024];
     char cause[100];   /* of a drain, or "" */
@@ -72,6 +72,7 @@ typedef struct {
 /*  What was refused of others. */
 typedef struct {
     uint32_t *violations; /* messages, by host */
+    bool *left_out;       /* by host: this connection is of an earlier session */
     bool stranger_said;   /* a process that is none of the hosts was reported */
 } tnd_host_refused_t;
 
@@ -80,7 +81,8 @@ struct tnd_host {
     const tnd_plan_t *plan;
     tnd_plan_t *changed_plan; /* with the options that the leader has changed here; NULL: none */
     char nonce[48], control[128];
-    tnd_life_t life; /* of this process in the run */
+    tnd_life_t life;  /* of this process in the run */
+    uint64_t session; /* the life of the leader, as it has told; 0: not yet */
     tnd_hub_t *hub;
     pthread_t thread;
     tnd_pages_t *pages;

@@ -31,10 +31,10 @@ tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
     return outcome;
 }
 
-void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain)
+void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain, uint64_t times)
 {
     pthread_mutex_lock(&self->lock);
-    while (self->end.chains_over <= chain && self->end.outcome == TND_OUTCOME_NONE)
+    while (self->end.ends[chain] < times && self->end.outcome == TND_OUTCOME_NONE)
         pthread_cond_wait(&self->changed, &self->lock);
     pthread_mutex_unlock(&self->lock);
 }
@@ -116,8 +116,9 @@ bool tnd_host_over(const tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
-        if (instance->host != self->config.host || instance->kind->role != TND_ROLE_FEEDER)
-            continue;
+        if (instance->host != self->config.host || instance->kind->role != TND_ROLE_FEEDER ||
+            tnd_chain_repeats(&self->plan->chains[instance->chain]))
+            continue; /* what is not pulled of those that repeat is discarded */
         if (self->actors[i] == NULL || !tnd_actor_is_over(self->actors[i]))
             return false;
     }

@@ -12,6 +12,7 @@
 #include "runtime/core/host/barriers.h"
 #include "runtime/core/host/relay.h"
 #include "runtime/data/text_payload.h"
+#include "runtime/meeting/part_request.h"
 #include "runtime/observe/process.h"
 #include "runtime/resources/memory_sum.h"
 
@@ -30,9 +31,10 @@ struct tnd_host_start {
     /*  What the guarded call found: all resources are available; the streams fit.  It writes them
      *  while this thread reads other flags, which compilers may read as one word with these. */
     bool resources_ready, fits;
+    tnd_error_t lacks;      /* why a part of the checkpoint cannot be had; "": it is here */
     char together[512];     /* a warning about all hosts of this machine; "": none */
     tnd_buffer_t *streams;  /* the leader's facts of the streams, not handled yet */
-    tnd_adapted_t *adapted; /* likewise, of the first chain */
+    tnd_adapted_t *adapted; /* likewise, of all chains */
     /*  As told to the leader: how often opening the data has made progress, and what is opened. */
     uint64_t opening_reports, opening_due_ns;
     tnd_buffer_t *opening_note;
@@ -59,10 +61,28 @@ static void try_data(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t 
     self->start->resources_ready = resources_ready;
 }
 
+/*  Gets the parts of the checkpoint that the replicas of this host load, if another one has saved them. */
+static tnd_status_t get_parts(const tnd_host_t *self, tnd_error_t *error)
+{
+    const tnd_resume_t *resume = tnd_host_resume(self);
+    const tnd_chain_plan_t *first = &self->plan->chains[0];
+    if (resume == NULL || !resume->is_others || self->plan->restarts.run == 0)
+        return TND_OK;
+    for (uint32_t r = 0; r < resume->replicas; r++) {
+        char path[TND_STORE_PATH];
+        bool here = self->plan->instances[first->carriers[r].instance].host == self->config.host;
+        if (here && tnd_saved_is(&resume->parts[r]) && !tnd_store_has_part(resume, r) &&
+            !tnd_store_find_equal(resume, r, path))
+            TND_TRY(tnd_part_request(self->config.transport, self->config.transport_context,
+                                     self->plan, resume, r, error));
+    }
+    return TND_OK;
+}
+
 static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
-    bool fits = true;
+    bool fits = get_parts(self, &self->start->lacks) == TND_OK;
     for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
         fits = tnd_resources_derive(self->plan, call, &self->streams[c], found);
     self->start->fits = fits && tnd_memory_fits(self->plan, self->config.host, tnd_host_stream,
@@ -137,7 +157,9 @@ static void end_trial(tnd_host_t *self, struct tnd_host_start *start)
 {
     (void)tnd_guarded_call_end(&start->call, TND_NEVER, self->start->diagnostics);
     bool good = start->barriers.checking ? start->fits : start->resources_ready;
-    if (!good)
+    if (!good && start->lacks.text[0] != '\0')
+        tnd_host_fail_here(self, TND_OUTCOME_FAILED, start->lacks.text);
+    else if (!good)
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
                            tnd_diagnostics_sentence(self->start->diagnostics));
     else if (start->barriers.checking)
@@ -201,16 +223,18 @@ static void say_files(tnd_host_t *self)
     }
 }
 
-/*  Only the chain that trains has such values. */
+/*  Only the chain that trains has values of operations; the parts of rows have the name of a reader. */
 static void say_adapted(tnd_host_t *self)
 {
+    tnd_adapted_t *all = NULL;
     tnd_adapted_parts_t parts;
     tnd_buffer_t *part;
-    for (uint32_t s = 0; s < self->resources.count; s++) {
-        tnd_stream_begin_adapted(&parts, self->resources.data[s].stream.adapted);
-        for (uint64_t number = 0; (part = tnd_stream_adapted_part(&parts)) != NULL; number++)
-            tnd_host_tell_leader(self, TND_MSG_FACTS, number, part);
-    }
+    for (uint32_t s = 0; s < self->resources.count; s++)
+        tnd_adapted_merge(&all, self->resources.data[s].stream.adapted);
+    tnd_stream_begin_adapted(&parts, all);
+    for (uint64_t number = 0; (part = tnd_stream_adapted_part(&parts)) != NULL; number++)
+        tnd_host_tell_leader(self, TND_MSG_FACTS, number, part);
+    tnd_adapted_free(&all);
 }
 
 static void say_facts(tnd_host_t *self)
@@ -237,7 +261,8 @@ static bool take_resume(tnd_host_t *self, const char *line)
         if (replicas != self->plan->chains[0].replicas)
             return false;
         free(resume->parts);
-        *resume = (tnd_resume_t){.step = step, .replicas = replicas};
+        *resume =
+            (tnd_resume_t){.step = step, .replicas = replicas, .is_others = !tnd_host_leads(self)};
         snprintf(resume->dir, sizeof resume->dir, "%s", line + used);
         resume->parts = tnd_allocate_zeroed((size_t)replicas + 1, sizeof *resume->parts);
         return true;
@@ -278,9 +303,7 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
     }
     /* A chain that evaluates models reads its rows as the chain that trains them. */
     for (uint32_t c = 1; c < self->plan->chain_count; c++)
-        if (tnd_plan_trains(self->plan, c) != c)
-            tnd_adapted_merge(&self->streams[c].adapted,
-                              self->streams[tnd_plan_trains(self->plan, c)].adapted);
+        tnd_adapted_merge(&self->streams[c].adapted, self->streams[0].adapted);
     return TND_OK;
 }
 
@@ -482,15 +505,11 @@ static tnd_buffer_t *drain_note(tnd_host_t *self)
 /*  Asks the leader for the end that the user or a program wants. */
 static void ask_end(tnd_host_t *self)
 {
-    bool reachable = tnd_host_reaches_leader(self);
-    if (reachable && !self->wishes.drain_asked && atomic_load(&self->wishes.drain)) {
-        self->wishes.drain_asked = true;
+    bool reaches = tnd_host_reaches_leader(self);
+    if (tnd_wish_is_due(&self->wishes.drain_wish, atomic_load(&self->wishes.drain), reaches))
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, drain_note(self));
-    }
-    if (reachable && !self->wishes.finish_asked && atomic_load(&self->wishes.finish)) {
-        self->wishes.finish_asked = true;
+    if (tnd_wish_is_due(&self->wishes.finish_wish, atomic_load(&self->wishes.finish), reaches))
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, finish_note(self));
-    }
 }
 
 /*  Passes the barriers that it can pass now. */

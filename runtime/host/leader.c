@@ -64,6 +64,7 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
 {
     tnd_leader_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
+    self->config.resumption.max = (uint32_t)config->plan->restarts.run;
     self->output = *output;
     self->plan = config->plan;
     self->hosts = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->hosts);
@@ -80,8 +81,6 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
     }
     self->chains = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->chains);
     self->memories = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->memories);
-    self->model_reported =
-        tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->model_reported);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
     tnd_leader_begin_start(self);
@@ -110,7 +109,6 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     tnd_checkpoint_writer_destroy(&self->writer);
     tnd_validations_free(&self->validations);
     tnd_data_table_free(&self->data);
-    free(self->model_reported);
     tnd_leader_end_touches(self);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
@@ -182,6 +180,53 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     self->output.end(self->output.context, outcome, self->why);
 }
 
+/*  Where the next start begins. */
+static void tell_start(tnd_leader_t *self, const tnd_resumption_t *next, bool asked, char *text,
+                       size_t room)
+{
+    char from[80] = "at the start", count[64] = "";
+    uint64_t last = self->writer != NULL ? tnd_checkpoint_writer_last(self->writer) : 0;
+    if (last > 0)
+        snprintf(from, sizeof from, "after step %" PRIu64 ", the last checkpoint", last - 1);
+    if (!asked)
+        snprintf(count, sizeof count, " (%" PRIu32 " of %" PRIu32 ")", next->losses, next->max);
+    snprintf(text, room, "; the hosts that are there start again %s%s", from, count);
+}
+
+void tnd_leader_end_without(tnd_leader_t *self, tnd_resumption_cause_t cause, const char *why)
+{
+    char text[sizeof self->why];
+    tnd_resumption_end_t end = {.cause = cause, .drains = self->run.touches.drains};
+    const tnd_resume_t *from =
+        self->writer != NULL ? tnd_checkpoint_writer_resume(self->writer) : NULL;
+    end.saved = self->writer != NULL &&
+                tnd_checkpoint_writer_last(self->writer) > (from != NULL ? from->step : 0);
+    self->resumption_end = end;
+    tnd_resumption_t next = tnd_resumption_next(&self->config.resumption, &end);
+    int used = snprintf(text, sizeof text, "%.700s", why);
+    switch (tnd_resumption_decide(&self->config.resumption, &end)) {
+    case TND_RESUMPTION_AGAIN:
+        tell_start(self, &next, cause == TND_RESUMPTION_ASKED, text + used,
+                   sizeof text - (size_t)used);
+        tnd_leader_end(self, TND_OUTCOME_AGAIN, text);
+        return;
+    case TND_RESUMPTION_ENDS_OFTEN:
+        snprintf(text + used, sizeof text - (size_t)used,
+                 "; it has started again without a new checkpoint as often as `restarts: {run: "
+                 "%" PRIu32 "}` allows",
+                 self->config.resumption.max);
+        break;
+    case TND_RESUMPTION_ENDS:
+        break;
+    }
+    tnd_leader_end(self, TND_OUTCOME_LOST, text);
+}
+
+tnd_resumption_end_t tnd_leader_resumption_end(const tnd_leader_t *self)
+{
+    return self->resumption_end;
+}
+
 /* --- messages --------------------------------------------------------------------------------- */
 
 static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
@@ -225,14 +270,6 @@ static void note_labels(const tnd_leader_t *self, const tnd_msg_t *msg)
                             name);
 }
 
-/*  Whether the last word of a feeder is of an earlier time that the chain was fed: a host that was away
- *  repeats it. */
-static bool is_earlier(const tnd_leader_t *self, uint32_t chain, uint32_t cuts)
-{
-    const tnd_leader_core_t *session = self->chains[chain].session;
-    return session == NULL || cuts < tnd_leader_core_cuts(session);
-}
-
 static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 {
     const tnd_observer_t *observer = self->config.observer;
@@ -240,20 +277,16 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *digest = tnd_text_payload_line(&reader);
-    if (chain >= self->plan->chain_count || digest == NULL)
+    if (chain >= self->plan->chain_count || digest == NULL || self->chains[chain].session == NULL ||
+        tnd_leader_core_is_earlier(self->chains[chain].session, msg))
         return;
     const char *line;
     char first[64];
     snprintf(first, sizeof first, "%s", digest);
     uint64_t step = 0;
-    uint32_t cuts = 0;
-    if (chain > 0 && (line = tnd_text_payload_line(&reader)) != NULL &&
-        sscanf(line, "cuts %" SCNu32, &cuts) == 1 && is_earlier(self, chain, cuts))
-        return;
     while (chain == 0 && self->writer != NULL && (line = tnd_text_payload_line(&reader)) != NULL)
         if (sscanf(line, "behind %" SCNu64, &step) != 1)
             (void)tnd_checkpoint_writer_line(self->writer, step, line);
-    self->model_reported[msg->from] = true;
     digest = first;
     /* A host that was away repeats this message. */
     if (self->chains[chain].model_known ||
@@ -309,10 +342,11 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     if (instance->host != host)
         return;
     bool is_open = tnd_leader_is_open(self, instance->chain);
-    tnd_leader_core_t *session = is_open ? self->chains[instance->chain].session : NULL;
+    tnd_leader_core_t *last = self->chains[instance->chain].session;
+    tnd_leader_core_t *session = is_open ? last : NULL;
     if (msg->kind == TND_MSG_RESTARTED) {
-        if (is_open)
-            tnd_leader_core_actor_up(session, id, now);
+        if (last != NULL)
+            tnd_leader_core_actor_up(last, id, now);
         return;
     }
     tnd_text_payload_reader_t reader;
@@ -349,17 +383,20 @@ static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
 {
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
+    bool finishes = false;
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain;
         uint64_t steps;
         if (strncmp(line, because, strlen(because)) == 0)
             say_drain(self, host, line + strlen(because));
-        if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
+        if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 ||
+            !tnd_leader_is_open(self, chain))
             continue;
-        tnd_run_finish(&self->run, host, steps);
-        return;
+        tnd_run_finish(&self->run, self->chains[chain].session, host, steps);
+        finishes = true;
     }
-    tnd_run_drain(&self->run);
+    if (!finishes)
+        tnd_run_drain(&self->run);
 }
 
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
@@ -567,28 +604,25 @@ static void perform(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effe
     }
 }
 
-/*  Whether every feeder of a chain has had its last word. */
-static bool all_models_reported(const tnd_leader_t *self, const chain_t *chain)
-{
-    for (uint32_t m = 0; m < chain->member_count; m++)
-        if (chain->members[m].role == TND_ROLE_FEEDER &&
-            !self->model_reported[chain->members[m].id])
-            return false;
-    return true;
-}
-
 /*  Whether the last checkpoint of the first chain is written or has failed. */
 static bool checkpoints_are_finished(tnd_leader_t *self)
 {
     const chain_t *chain = &self->chains[0];
-    if (!self->closed && tnd_leader_core_generation(chain->session) > 0) {
-        if (!all_models_reported(self, chain))
+    if (!self->closed && tnd_leader_core_has_begun(chain->session)) {
+        if (tnd_leader_core_awaits_model(chain->session, TND_NOBODY))
             return false;
         tnd_checkpoint_writer_end(self->writer, tnd_leader_core_cursor(chain->session),
                                   &chain->sums);
         self->closed = true;
     }
     return !tnd_checkpoint_writer_busy(self->writer);
+}
+
+/*  Hosts that have met, or that have begun, were there. */
+static tnd_resumption_cause_t loss_of(const tnd_leader_t *self, const chain_t *chain)
+{
+    bool was_there = self->plan->roster != 0 || tnd_leader_core_generation(chain->session) > 0;
+    return was_there ? TND_RESUMPTION_LOST : TND_RESUMPTION_ABSENT;
 }
 
 /*  Whether the run ends because a chain has failed. */
@@ -602,8 +636,12 @@ static bool has_failed(tnd_leader_t *self, chain_t *chain)
     if (tnd_leader_core_state(chain->session) != TND_LEADER_CORE_FAILED)
         return false;
     tnd_leader_report_reasons(self, chain);
-    tnd_leader_end(self, outcomes[tnd_leader_core_cause(chain->session)],
-                   tnd_leader_core_why(chain->session));
+    const char *why = tnd_leader_core_why(chain->session);
+    tnd_outcome_t outcome = outcomes[tnd_leader_core_cause(chain->session)];
+    if (outcome == TND_OUTCOME_LOST)
+        tnd_leader_end_without(self, loss_of(self, chain), why);
+    else
+        tnd_leader_end(self, outcome, why);
     return true;
 }
 
@@ -612,22 +650,23 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     chain_t *chain = &self->chains[self->chain];
     if (has_failed(self, chain))
         return;
-    /* The last message of the first feeder is the hash of its model, if the chain began. */
-    if (!chain->model_known && tnd_leader_core_generation(chain->session) > 0)
+    /* The last message of the first feeder is the hash of its model. */
+    bool repeats = self->chain > 0 && tnd_chain_repeats(&self->plan->chains[self->chain]);
+    tnd_actor_id_t first = self->plan->chains[self->chain].carriers[0].instance;
+    if (tnd_leader_core_awaits_model(chain->session, repeats ? TND_NOBODY : first))
         return;
     if (self->chain == 0 && self->writer != NULL && !checkpoints_are_finished(self))
-        return;
-    if (self->chain > 0 && tnd_chain_repeats(&self->plan->chains[self->chain]) &&
-        !all_models_reported(self, chain))
         return;
     tnd_leader_close_chain(self, now);
 }
 
-/*  Whether the chain ends because programs ended their loops. */
+/*  Whether the chain ends because programs ended their loops.  One that they pulled to its end while the first
+ *  one rests has a result, which comes. */
 static bool is_finished_by_programs(const tnd_leader_t *self, const chain_t *chain)
 {
     return tnd_leader_core_is_finished(chain->session) &&
-           (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer));
+           (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer)) &&
+           (self->run.resting == NULL || !tnd_leader_core_has_model(chain->session));
 }
 
 static void run_session(tnd_leader_t *self, chain_t *chain, uint64_t now)

@@ -29,13 +29,11 @@ static void find_start(const tnd_leader_t *self, uint32_t index, tnd_cursor_t *s
 }
 
 /*  What was reported where the chain was fed before. */
-static void forget_feeding(tnd_leader_t *self, chain_t *chain)
+static void forget_feeding(chain_t *chain)
 {
     chain->sums = (tnd_epoch_metrics_t){.latest = {.epoch = 0}};
     chain->reason_count = chain->place_count = 0;
     chain->over = chain->model_known = false;
-    for (uint32_t m = 0; m < chain->member_count; m++)
-        self->model_reported[chain->members[m].id] = false;
 }
 
 /*  Where the first chain is; `over`: no step follows. */
@@ -83,6 +81,7 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .hosts = self->host_names,
         .host_count = plan->host_count,
         .lanes = plan->lanes,
+        .lanes_alike = plan->chains[index].alike,
         .start_timeout_ns = plan->start_timeout_ns,
         .hung_after_ns = plan->hung_after_ns,
         .host_flags = self->host_flags,
@@ -103,16 +102,19 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         chain->sums = *tnd_checkpoint_writer_sums(self->writer);
         report_begin(self, index, &start);
     } else if (before != NULL) {
-        forget_feeding(self, chain);
+        forget_feeding(chain);
         report_begin(self, index, &start);
     }
     chain->rank = start.rank;
     chain->fed = start.ledger.fed;
     chain->first = start.step;
     chain->before = start.ledger;
+    void *memory = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
+    chain->session = tnd_leader_core_init(memory, &config, &start, now);
+    if (before != NULL)
+        tnd_leader_core_follow(chain->session, before);
     free(self->memories[index]);
-    self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
-    chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
+    self->memories[index] = memory;
     chain->shown = TND_LEADER_CORE_READY;
     if (index == 0 && trains)
         set_rest(self);
@@ -223,11 +225,11 @@ void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now)
     const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
     bool rests = self->run.resting != NULL;
     report_end(self, chain, end);
-    if (self->output.over != NULL && !rests)
+    if (self->output.over != NULL)
         self->output.over(self->output.context, self->chain);
     if (tnd_leader_fail_without_steps(self, chain, end))
         return;
-    if (self->chain > 0 && tnd_run_touches_goes_on(&self->run.touches))
+    if (self->chain > 0 && chain->over && !self->run.touches.drains)
         keep_result(self);
     if (rests)
         restart_due(self);

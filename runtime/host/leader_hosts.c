@@ -113,12 +113,20 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     if (!goes_on) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);
-        tnd_leader_end(self, TND_OUTCOME_LOST, text);
+        tnd_leader_end_without(self, TND_RESUMPTION_LOST, text);
         return;
     }
     if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
         return;
-    if (tnd_leader_core_state(tnd_leader_session(self)) < TND_LEADER_CORE_RUNNING)
+    bool starts = tnd_leader_core_state(tnd_leader_session(self)) < TND_LEADER_CORE_RUNNING;
+    if (starts && self->plan->roster != 0 && self->config.resumption.max > 0) {
+        /* Nothing that replaces it is on this roster. */
+        snprintf(text, sizeof text, "host %s was lost before the start: %s", plan->name,
+                 member->why);
+        tnd_leader_end_without(self, TND_RESUMPTION_LOST, text);
+        return;
+    }
+    if (starts)
         snprintf(text, sizeof text,
                  "host %s is lost (%s): the start waits for it, for at most %" PRIu64
                  " s (start_timeout); start it again by the same command with --host %s",

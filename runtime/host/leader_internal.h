@@ -103,13 +103,13 @@ struct tnd_leader {
     tnd_data_table_t data;           /* of the first chain, as reported by hosts */
     tnd_checkpoint_writer_t *writer; /* of the first chain; NULL: no checkpoints */
     tnd_error_t unusable;            /* why the checkpoints cannot be used; "": they can */
-    bool *model_reported;            /* by instance: feeders, of their chain as it is fed now */
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     tnd_refusal_log_t refusals;
-    tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
-    char paused_by[32];    /* the user who asked for the pause */
-    tnd_outcome_t outcome; /* once ended */
+    tnd_plan_t *changed; /* the plan with the options that users set; NULL: none was */
+    char paused_by[32];  /* the user who asked for the pause */
+    tnd_resumption_end_t resumption_end; /* of TND_OUTCOME_AGAIN */
+    tnd_outcome_t outcome;               /* once ended */
     char why[1024];
 };
 

@@ -29,8 +29,12 @@ static bool is_told(const tnd_leader_t *self, tnd_audience_t audience, uint32_t 
 static void tell_streams(tnd_leader_t *self, uint32_t host)
 {
     tnd_msg_t msg = {.kind = TND_MSG_STREAM, .from = TND_LEADER, .to = tnd_host_id(host)};
+    tnd_adapted_t *all = NULL;
     tnd_adapted_parts_t parts;
-    tnd_stream_begin_adapted(&parts, self->chains[0].facts.adapted);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        tnd_adapted_merge(&all, self->chains[c].facts.adapted);
+    tnd_stream_begin_adapted(&parts, all);
+    tnd_adapted_free(&all);
     for (; (msg.note.payload = tnd_stream_adapted_part(&parts)) != NULL; msg.note.number++)
         self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
     tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
@@ -214,7 +218,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, const tnd_msg_t *m
             status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
         if (status == TND_OK && whole)
             status = check_lanes(self, host, &said, &error);
-        if (status == TND_OK && whole && said.chain == 0) {
+        if (status == TND_OK && whole) {
             said.adapted = self->hosts[host].adapted;
             self->hosts[host].adapted = NULL;
         }

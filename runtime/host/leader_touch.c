@@ -199,6 +199,15 @@ typedef struct {
     tnd_error_t error;       /* why not */
 } asked_t;
 
+static tnd_status_t may_start_again(const tnd_leader_t *self, tnd_error_t *error)
+{
+    if (self->config.resumption.max == 0)
+        return tnd_fail(error, "it has no `restarts: {run: N}`");
+    if (self->run.touches.drains)
+        return tnd_fail(error, "it drains");
+    return TND_OK;
+}
+
 static tnd_status_t carry_out(tnd_leader_t *self, asked_t *asked, uint64_t now)
 {
     const char *name = self->plan->name;
@@ -212,6 +221,8 @@ static tnd_status_t carry_out(tnd_leader_t *self, asked_t *asked, uint64_t now)
         return scale(self, touch, &asked->scale, done, room, &asked->error);
     if (touch->verb == TND_TOUCH_RESTART)
         TND_TRY(tnd_plan_find(self->plan, touch->actor, self->chain, &instance, &asked->error));
+    if (touch->verb == TND_TOUCH_START_AGAIN)
+        TND_TRY(may_start_again(self, &asked->error));
     TND_TRY(tnd_run_carry_out(&self->run, touch->verb, instance, now, &asked->error));
     switch (touch->verb) {
     case TND_TOUCH_PAUSE:
@@ -228,6 +239,9 @@ static tnd_status_t carry_out(tnd_leader_t *self, asked_t *asked, uint64_t now)
         break;
     case TND_TOUCH_RESTART:
         snprintf(done, room, "%s is replaced by a new life", touch->actor);
+        break;
+    case TND_TOUCH_START_AGAIN:
+        snprintf(done, room, "%s starts again, with all hosts that are there", name);
         break;
     case TND_TOUCH_SET:
     case TND_TOUCH_SCALE:
@@ -308,6 +322,11 @@ void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     tnd_run_touches_take(&self->run.touches, asked.touch.verb, host, msg->note.number,
                          self->run.ended);
     follow(self, &asked, now);
+    if (asked.touch.verb == TND_TOUCH_START_AGAIN && asked.done[0] != '\0') {
+        char why[100];
+        snprintf(why, sizeof why, "user %s asks for another start", asked.touch.user);
+        tnd_leader_end_without(self, TND_RESUMPTION_ASKED, why);
+    }
 }
 
 void tnd_leader_follow_touches(tnd_leader_t *self)

@@ -20,7 +20,9 @@
 #include "runtime/looks/failed_run.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
+#include "runtime/notes/fed_streams.h"
 #include "runtime/observe/run_summary.h"
+#include "runtime/topology/topology.h"
 
 /*  The context of the observer. */
 typedef struct {
@@ -52,6 +54,27 @@ static void pass_record(void *context, tnd_log_level_t level, const char *host, 
     tnd_session_log_take(watch->log, &(tnd_log_line_t){level, host, actor, text});
 }
 
+static const char repeats[] =
+    "this feed had the same rows in the same order as one before it, because each begins with "
+    "epoch "
+    "0: `epochs: 3` of the reader has another order in each of its epochs (in Python: for epoch in "
+    "feed.epochs()); so has a feed with another `seed:`";
+
+static void note_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    watch_t *watch = context;
+    tnd_run_summary_end(&watch->summary, chain, cursor);
+    const tnd_run_summary_chain_t *of = &watch->summary.chains[chain];
+    if (of->before_steps == 0 && !tnd_digest_is_empty(&of->digest) &&
+        tnd_topology_reshuffles(watch->summary.plan->topology, chain) &&
+        tnd_fed_streams_repeat(&of->digest))
+        tnd_session_log_take(watch->log,
+                             &(tnd_log_line_t){.level = TND_LOG_WARNING,
+                                               .host = watch->summary.plan->hosts[0].name,
+                                               .actor = of->plan->feeder,
+                                               .text = repeats});
+}
+
 static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_error_t *error)
 {
     TND_TRY(tnd_session_log_new(&session->watch.log, error));
@@ -61,7 +84,7 @@ static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_er
                                          .resume = tnd_run_summary_resume,
                                          .step = tnd_run_summary_step,
                                          .bad = tnd_run_summary_bad,
-                                         .end = tnd_run_summary_end,
+                                         .end = note_end,
                                          .validated = tnd_run_summary_validated,
                                          .log = pass_record,
                                          .log_level = TND_LOG_DEBUG};
@@ -185,6 +208,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .steps_max = wishes->steps_max,
         .may_be_empty = wishes->may_be_empty,
         .start = wishes->start,
+        .resumption = wishes->resumption,
         .save = wishes->save,
         .observer = wishes->observer,
         .transport = tnd_network->hub,
@@ -270,6 +294,11 @@ void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room)
     tnd_host_unsaved_why(session->host, text, room);
 }
 
+void tnd_session_resumption_end(const tnd_session_t *session, tnd_resumption_end_t *end)
+{
+    tnd_host_resumption_end(session->host, end);
+}
+
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
 {
     return tnd_host_wait(session->host, 0);
@@ -316,6 +345,7 @@ static tnd_status_t status_of(tnd_outcome_t outcome)
     case TND_OUTCOME_FAILED:
     case TND_OUTCOME_LOST:
     case TND_OUTCOME_UNUSABLE:
+    case TND_OUTCOME_AGAIN:
         return TND_FAILED;
     }
     return TND_FAILED;
@@ -524,18 +554,28 @@ static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *a
     return NULL;
 }
 
+/*  Waits until the account has what this program has got of the chain. */
+static void await_account(tnd_session_t *session, const tnd_run_summary_chain_t *chain)
+{
+    bool runs = tnd_host_running(session->host);
+    const tnd_feed_t *feed = runs ? tnd_host_handle(session->host, chain->plan->feeder) : NULL;
+    uint32_t number = (uint32_t)(chain - session->watch.summary.chains);
+    if (feed == NULL)
+        return;
+    if (tnd_chain_repeats(chain->plan))
+        tnd_host_wait_chain(session->host, number, tnd_feed_ends(feed));
+    else if (tnd_feed_over(feed))
+        tnd_host_wait_chain(session->host, number, 1);
+    else if (!tnd_feed_failed(feed))
+        tnd_run_summary_await(&session->watch.summary, number, tnd_feed_committed(feed));
+}
+
 bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary)
 {
     const tnd_run_summary_chain_t *chain = find_chain(session, actor);
     if (chain == NULL)
         return false;
-    bool runs = tnd_host_running(session->host);
-    const tnd_feed_t *feed = runs ? tnd_host_handle(session->host, chain->plan->feeder) : NULL;
-    uint32_t number = (uint32_t)(chain - session->watch.summary.chains);
-    if (feed != NULL && tnd_feed_over(feed))
-        tnd_host_wait_chain(session->host, number);
-    else if (feed != NULL && !tnd_feed_failed(feed))
-        tnd_run_summary_await(&session->watch.summary, number, tnd_feed_committed(feed));
+    await_account(session, chain);
     pthread_mutex_lock(&session->watch.summary.lock);
     const tnd_ledger_t *ledger = &chain->ledger;
     *summary = (tnd_summary_t){.steps = chain->steps,
@@ -587,6 +627,8 @@ bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *m
     bool found = false;
     if (chain == NULL)
         return false;
+    if (tnd_chain_repeats(chain->plan))
+        await_account(session, chain);
     pthread_mutex_lock(&session->watch.summary.lock);
     const tnd_metric_sums_t *sums = &chain->sums.ended;
     for (uint32_t m = 0; m < sums->count && !found; m++) {
@@ -649,7 +691,8 @@ static void leave_note(tnd_session_t *session)
 {
     static const int codes[] = {[TND_OUTCOME_FAILED] = 1,
                                 [TND_OUTCOME_LOST] = 75,
-                                [TND_OUTCOME_UNUSABLE] = 78}; /* of `tundish run` */
+                                [TND_OUTCOME_UNUSABLE] = 78,
+                                [TND_OUTCOME_AGAIN] = 75}; /* of `tundish run` */
     const tnd_host_config_t *config = tnd_host_config(session->host);
     tnd_outcome_t outcome = tnd_host_wait(session->host, TND_NEVER);
     if (config->host != 0 || status_of(outcome) != TND_FAILED)
@@ -659,6 +702,16 @@ static void leave_note(tnd_session_t *session)
     snprintf(note.host, sizeof note.host, "%s", config->plan->hosts[0].name);
     snprintf(note.why, sizeof note.why, "%s", tnd_host_why(session->host));
     tnd_failed_run_write(&note);
+}
+
+/*  A program that has pulled its feed to the end pulls nothing more of those that follow it. */
+static void discard_validations(const tnd_session_t *session)
+{
+    for (uint32_t c = 1; c < session->plan.chain_count; c++) {
+        tnd_feed_t *feed = feed_of_chain(session, c);
+        if (feed != NULL && tnd_feed_repeats(feed))
+            tnd_feed_discard(feed);
+    }
 }
 
 tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
@@ -673,7 +726,9 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     show_log(session);
     /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
     tnd_status_t saved = TND_OK;
-    if (!tnd_host_over(session->host)) {
+    if (tnd_host_over(session->host)) {
+        discard_validations(session);
+    } else {
         tnd_error_t why;
         saved = finish_saves(session, &why);
         if (saved != TND_OK && session->graph != NULL)

@@ -9,6 +9,7 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/core/session/resumption.h"
 #include "runtime/host/host.h"
 #include "runtime/launch/launch.h"
 
@@ -19,6 +20,7 @@ typedef struct {
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
+    tnd_resumption_t resumption;    /* which start of the run this is */
     bool may_be_empty;              /* no row of a run may be good */
     bool keeps;                     /* the caller starts the isolated hosts of this one */
     tnd_graph_t *graph; /* owner of the plan; leaked together with actors that hang; may be NULL */
@@ -33,6 +35,8 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
                                    const tnd_session_wishes_t *wishes);
 /*  Why the model could not be saved (wishes.save); "" if it was.  Valid after the run. */
 void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room);
+/*  Why it starts again (TND_OUTCOME_AGAIN), as far as this host knows. */
+void tnd_session_resumption_end(const tnd_session_t *session, tnd_resumption_end_t *end);
 /*  How the run ended; TND_OUTCOME_NONE while it runs. */
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
 /*  Whether the actors of this host run, or ran. */

@@ -11,6 +11,7 @@
 #ifndef TND_RUNTIME_INTERFACE_SOURCE_H
 #define TND_RUNTIME_INTERFACE_SOURCE_H
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "runtime/core/access.h"
@@ -145,6 +146,22 @@ typedef struct {
     uint64_t record, offset; /* of the file; in bytes */
 } tnd_source_place_t;
 
+/*  A file of an open source, and the rows in it. */
+typedef struct {
+    char path[PATH_MAX];
+    uint64_t rows;
+} tnd_source_rows_t;
+
+/*  The reverse of `where`, for people who know a file and ask for its row.  Of a source that is
+ *  RANDOM.  Threads: any. */
+typedef struct {
+    /*  Files that have rows of their own; those of several columns are all counted. */
+    uint64_t (*files)(const void *state);
+    void (*file)(const void *state, uint64_t number, tnd_source_rows_t *rows);
+    /*  The first row of the source that is, or has, row `record` of a file; TND_UNKNOWN: none is. */
+    uint64_t (*row)(const void *state, uint64_t number, uint64_t record);
+} tnd_source_locate_t;
+
 typedef struct tnd_source {
     const tnd_source_spec_t *spec; /* name, options, help, what it can do */
     size_t state_bytes;
@@ -178,6 +195,7 @@ typedef struct tnd_source {
     void (*ahead)(void *state, const uint64_t *index, uint32_t count);
     /*  Where row `index` is stored, for people. NULL: rows have no place. */
     void (*where)(const void *state, uint64_t index, tnd_source_place_t *place);
+    const tnd_source_locate_t *locate; /* NULL: its rows are not in files */
     /*  A hash of all bytes of the files in facts.files[place], which is a TND_DATA_FOLDER. NULL: it
      *  lists no folders. Errors: TND_FAILED if one cannot be read, or has another size by now. */
     tnd_status_t (*hash)(const void *state, size_t place, uint64_t hash[2], tnd_error_t *error);

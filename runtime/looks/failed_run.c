@@ -11,6 +11,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/observe/statistics.h"
+#include "runtime/pages/page_folders.h"
 #include "runtime/text/printable.h"
 
 /*  How long a file is shown. */

@@ -66,10 +66,21 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
                     plan->hosts[0].address, plan->hosts[0].port);
 }
 
-tnd_actor_id_t tnd_newcomer_id(uint64_t life)
+/*  A number below the count of newcomers, and of attendees. */
+static tnd_actor_id_t mix(uint64_t life)
 {
     uint64_t mixed = (life ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;
-    return TND_NEWCOMER_FIRST + (tnd_actor_id_t)(mixed >> 36);
+    return (tnd_actor_id_t)(mixed >> 36);
+}
+
+tnd_actor_id_t tnd_newcomer_id(uint64_t life)
+{
+    return TND_NEWCOMER_FIRST + mix(life);
+}
+
+tnd_actor_id_t tnd_attendee_id(uint64_t life)
+{
+    return TND_ATTENDEE_FIRST + mix(life);
 }
 
 tnd_status_t tnd_join_request(const tnd_network_t *network, const tnd_plan_t *plan,

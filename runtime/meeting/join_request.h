@@ -21,6 +21,16 @@ static inline bool tnd_is_newcomer(tnd_actor_id_t id)
 /*  An id that no other process that asks has, in all likelihood. */
 tnd_actor_id_t tnd_newcomer_id(uint64_t life);
 
+/*  Likewise, of processes of a launcher that look for a meeting (meeting.h). */
+enum { TND_ATTENDEE_FIRST = 0x60000000, TND_ATTENDEE_COUNT = 0x10000000 };
+
+static inline bool tnd_is_attendee(tnd_actor_id_t id)
+{
+    return id - (tnd_actor_id_t)TND_ATTENDEE_FIRST < TND_ATTENDEE_COUNT;
+}
+
+tnd_actor_id_t tnd_attendee_id(uint64_t life);
+
 /*  Finds a free host of the range `pool` ("pool" for `pool[0-9]`) of a whole plan.  Errors:
  *  TND_REFUSED if no host is free or the leader refuses; TND_FAILED if the leader does not answer.
  */

@@ -21,7 +21,10 @@
 #include "runtime/meeting/roster_text.h"
 #include "runtime/plan/pace.h"
 
-enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256, LEADS = TND_NEWCOMER_FIRST - 1 };
+enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256 };
+
+/*  Rank 0 has the id that it will have in the run, which also answers those that come late. */
+#define LEADS tnd_host_id(0)
 
 /*  Control connections of runs have other terms, so that none is taken for a meeting. */
 static const uint64_t meeting_terms[2] = {0x6d65657420686572, 0x1};
@@ -34,12 +37,18 @@ static const uint64_t again_ns = 200000000, linger_ns = 2000000000, return_ns = 
  *  long one whose file is there already. */
 static const uint64_t address_ns = 300000000, answer_ns = 2000000000, probe_ns = 1000000000;
 
+/*  How often a name is looked up that may be that of an earlier pod. */
+static const uint64_t renew_ns = 1000000000;
+
+/*  How much longer than others rank 0 may take to end a session whose hosts were lost. */
+static const uint64_t session_end_ns = 20000000000;
+
 typedef struct {
     const tnd_network_t *network;
     void *context;
     tnd_hub_t *hub;
     const tnd_plan_t *plan;
-    const tnd_meeting_place_t *place;
+    tnd_meeting_place_t *place;
     tnd_roster_request_t own;
     tnd_actor_id_t id;
     uint64_t until_ns;
@@ -62,7 +71,7 @@ static tnd_meeting_end_t end_with(meeting_t *self, tnd_meeting_end_t end, const 
 static tnd_status_t open_hub(meeting_t *self, bool leads)
 {
     uint64_t life = tnd_clock_read(CLOCK_REALTIME);
-    self->id = leads ? LEADS : tnd_newcomer_id(life);
+    self->id = leads ? LEADS : tnd_attendee_id(life);
     tnd_hub_config_t config = {
         .self = self->id,
         .name = "launch",
@@ -200,7 +209,7 @@ static tnd_meeting_end_t take_arrival(meeting_t *self, tnd_roster_t *roster, tnd
                  arrival->why);
     if (arrival->kind != TND_ARRIVAL_MESSAGE)
         return end;
-    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_newcomer(arrival->peer);
+    bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer);
     if (asks && arrival->msg.note.number == TND_ROSTER_HAS_LIST)
         (void)tnd_roster_leave(roster, arrival->peer);
     else if (asks)
@@ -223,6 +232,7 @@ static tnd_meeting_end_t miss(meeting_t *self, const tnd_roster_t *roster)
 static void close_roster(meeting_t *self, tnd_roster_t *roster)
 {
     tnd_roster_process_t *processes = tnd_allocate_zeroed(roster->own.size, sizeof *processes);
+    self->list.number = tnd_meeting_file_life();
     self->list.count = tnd_roster_close(roster, processes);
     self->list.processes = processes;
     for (uint32_t r = 1; r < roster->own.size; r++)
@@ -382,6 +392,8 @@ static tnd_status_t take_word(meeting_t *self, tnd_arrival_t *arrival, uint64_t 
         say(self, arrival->port, TND_ROSTER_COMES);
         break;
     case TND_ARRIVAL_LOST:
+        if (*seated_p && self->plan->restarts.run > 0) /* a run that starts again meets here */
+            self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
         *seated_p = false;
         break;
     case TND_ARRIVAL_REFUSED:
@@ -414,6 +426,25 @@ static uint64_t dial_again(meeting_t *self, uint64_t *redial_ns, uint64_t now)
             next = redial_ns[i];
     }
     return next;
+}
+
+/*  Dials rank 0 where its name is now, if that has another address.  Returns when to look again. */
+static uint64_t dial_by_name(meeting_t *self, uint64_t *redial_ns, uint64_t now)
+{
+    if (self->place->name[0] == '\0')
+        return UINT64_MAX;
+    if (now < self->turn_ns)
+        return self->turn_ns;
+    self->turn_ns = now + renew_ns;
+    if (!tnd_meeting_place_renew(self->place) ||
+        tnd_meeting_place_reach(self->plan, self->place->leader, &self->own, self->error) != TND_OK)
+        return self->turn_ns;
+    for (uint32_t i = 0; i < self->place->port_count; i++)
+        tnd_hub_disconnect(self->hub, i, LEADS);
+    tnd_hub_rebirth(self->hub, tnd_clock_read(CLOCK_REALTIME));
+    for (uint32_t i = 0; i < self->place->port_count; i++)
+        redial_ns[i] = dial(self, i) == TND_OK ? 0 : now + again_ns;
+    return self->turn_ns;
 }
 
 /*  With a file: dials its addresses in turn, and reads it again between them.  Returns when to look
@@ -501,9 +532,11 @@ static tnd_meeting_end_t attend(meeting_t *self)
                 return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_MISSED;
             continue;
         }
-        if (!by_file)
+        if (!by_file) {
+            uint64_t renewed = seated ? UINT64_MAX : dial_by_name(self, redial_ns, tnd_clock_now());
             next = dial_again(self, redial_ns, tnd_clock_now());
-        else if (seated)
+            next = renewed < next ? renewed : next;
+        } else if (seated)
             next = UINT64_MAX;
         else if (dial_by_file(self, tnd_clock_now(), &next) != TND_OK)
             return TND_MEETING_PLACE;
@@ -537,10 +570,12 @@ static bool is_led(const meeting_t *self, uint64_t *life_p)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static tnd_meeting_end_t meet(meeting_t *self)
+static tnd_meeting_end_t meet(meeting_t *self, bool again)
 {
     self->context = self->network->create();
     self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
+    if (again && self->own.process.rank > 0)
+        self->until_ns += session_end_ns;
     tnd_meeting_end_t end = self->own.process.rank == 0 ? lead(self) : attend(self);
     if (self->hub != NULL)
         tnd_hub_close(&self->hub, linger_ns);
@@ -596,7 +631,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     if (end != TND_MEETING_HELD ||
         tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK)
         return TND_MEETING_TOPOLOGY;
-    end = meet(&self);
+    end = meet(&self, wish->again);
     if (end != TND_MEETING_HELD)
         return end;
     renumber(launch, &self.list);
@@ -619,7 +654,7 @@ tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph
         tnd_meeting_expect(graph, launch);
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){NULL, NULL}, &error) ==
+    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){.leader = NULL}, &error) ==
         TND_MEETING_HELD)
         return TND_OK;
     if (error.text[0] != '\0')

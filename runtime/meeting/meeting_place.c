@@ -112,7 +112,7 @@ static tnd_meeting_wish_t complete(const tnd_meeting_wish_t *wish)
 {
     tnd_meeting_wish_t whole = *wish;
     if (whole.leader == NULL && whole.folder == NULL)
-        whole = (tnd_meeting_wish_t){getenv("TUNDISH_LEADER"), getenv("TUNDISH_MEET")};
+        whole = (tnd_meeting_wish_t){getenv("TUNDISH_LEADER"), getenv("TUNDISH_MEET"), wish->again};
     if (whole.leader != NULL && whole.leader[0] == '\0')
         whole.leader = NULL;
     if (whole.leader != NULL || (whole.folder != NULL && whole.folder[0] == '\0'))
@@ -235,7 +235,23 @@ static tnd_status_t take_leader(tnd_meeting_place_t *self, const tnd_launch_t *l
         TND_TRY(resolve_leader(name, launch->rank == 0, &address, error));
     print_address(&address.any, self->leader);
     self->is_local = self->is_local || is_loopback(name);
+    if (launch->named_late)
+        snprintf(self->name, sizeof self->name, "%s", name);
     return TND_OK;
+}
+
+bool tnd_meeting_place_renew(tnd_meeting_place_t *self)
+{
+    address_t address;
+    tnd_error_t error;
+    char leader[TND_ROSTER_TEXT];
+    if (self->name[0] == '\0' || resolve_leader(self->name, false, &address, &error) != TND_OK)
+        return false;
+    print_address(&address.any, leader);
+    if (strcmp(leader, self->leader) == 0)
+        return false;
+    snprintf(self->leader, sizeof self->leader, "%s", leader);
+    return true;
 }
 
 tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,

@@ -14,12 +14,14 @@ enum { TND_MEETING_PORTS = 16 };
 typedef struct {
     const char *leader; /* "ADDRESS[:PORT]" */
     const char *folder; /* that all processes share; `leader` comes before it */
+    bool again;         /* the run starts again: rank 0 may still have to end the session before */
 } tnd_meeting_wish_t;
 
 typedef struct {
     char leader
         [TND_ROSTER_TEXT]; /* address of rank 0, a number, IPv6 in brackets; "": see `folder` */
-    bool is_local;         /* all processes are on this machine */
+    char name[256]; /* of rank 0, if another machine may get it while others look for it; "" */
+    bool is_local;  /* all processes are on this machine */
     uint32_t ports[TND_MEETING_PORTS], port_count;
     char job[TND_ROSTER_JOB];       /* "": not told */
     const char *folder;             /* where rank 0 writes its address; NULL: it is known */
@@ -32,6 +34,10 @@ typedef struct {
 tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
                                     const tnd_plan_t *plan, const tnd_meeting_wish_t *wish,
                                     unsigned number, tnd_error_t *error) TND_CHECKED;
+
+/*  Whether the name of rank 0 has got another address, which `leader` then has: that of a pod which
+ *  takes the place of an earlier one.  May take time. */
+bool tnd_meeting_place_renew(tnd_meeting_place_t *self);
 
 /*  What this process tells of itself.  `devices`: it finds them.
  *  Errors: TND_FAILED if no interface is in the plan's network. */

@@ -91,7 +91,8 @@ tnd_buffer_t *tnd_roster_list_write(const tnd_roster_list_t *list)
 {
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
-    fprintf(writer.stream, "%" PRIu32 " %" PRIu32 "\n", list->count, list->port);
+    fprintf(writer.stream, "%" PRIu32 " %" PRIu32 " %016" PRIx64 "\n", list->count, list->port,
+            list->number);
     for (uint32_t i = 0; i < list->count; i++)
         write_process(writer.stream, &list->processes[i]);
     return tnd_text_payload_end(&writer);
@@ -103,7 +104,9 @@ tnd_status_t tnd_roster_list_read(tnd_roster_list_t *list, tnd_buffer_t *text, t
     *list = (tnd_roster_list_t){.count = 0};
     tnd_text_payload_read(&reader, text);
     const char *line = tnd_text_payload_line(&reader);
-    if (line == NULL || sscanf(line, "%9" SCNu32 " %5" SCNu32, &list->count, &list->port) != 2 ||
+    if (line == NULL ||
+        sscanf(line, "%9" SCNu32 " %5" SCNu32 " %16" SCNx64, &list->count, &list->port,
+               &list->number) != 3 ||
         list->count == 0 || list->count > TND_ROSTER_MAX || list->port > 65535)
         return tnd_fail(error, "the list of processes is not readable");
     tnd_roster_process_t *processes = tnd_allocate_zeroed(list->count, sizeof *processes);

@@ -11,12 +11,13 @@
 #include "runtime/data/buffer.h"
 
 /*  `number` of what a process says, and of the answer. */
-enum { TND_ROSTER_COMES, TND_ROSTER_HAS_LIST };
+enum { TND_ROSTER_COMES, TND_ROSTER_HAS_LIST, TND_ROSTER_ASKS_PART /* part_request.h */ };
 enum {
     TND_ROSTER_ANSWER_LIST,
     TND_ROSTER_ANSWER_WAIT,      /* others are missing */
     TND_ROSTER_ANSWER_ELSEWHERE, /* another job meets here: the sentence names it */
-    TND_ROSTER_ANSWER_NO         /* the sentence says why */
+    TND_ROSTER_ANSWER_NO,        /* the sentence says why */
+    TND_ROSTER_ANSWER_PART       /* bytes of a checkpoint */
 };
 
 tnd_buffer_t *tnd_roster_request_write(const tnd_roster_request_t *request);

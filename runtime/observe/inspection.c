@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/limits.h"
 #include "runtime/observe/process.h"
+#include "runtime/pages/page_folders.h"
 #include "runtime/text/printable.h"
 #include "runtime/touch/touch.h"
 
@@ -304,24 +306,19 @@ static void take_folder(walk_t *walk, const char *path)
 /*  Folders of other users in /tmp, if they are readable. */
 static void take_others(walk_t *walk)
 {
-    DIR *folder = opendir("/tmp");
-    if (folder == NULL)
-        return;
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        char path[288];
-        unsigned user;
-        int used = 0;
-        if (strncmp(entry->d_name, "tundish-", strlen("tundish-")) != 0 ||
-            sscanf(entry->d_name, "tundish-%u%n", &user, &used) != 1 ||
-            entry->d_name[used] != '\0' || user == (unsigned)getuid())
-            continue;
-        snprintf(path, sizeof path, "/tmp/%s", entry->d_name);
+    static tnd_pages_users_t known;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    size_t count = tnd_pages_users_list(&known, "/tmp", getuid(), tnd_clock_now());
+    for (size_t i = 0; i < count; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/tmp/tundish-%u", (unsigned)known.users[i]);
         if (access(path, R_OK | X_OK) == 0)
             take_folder(walk, path);
-        else
+        else if (errno != ENOENT)
             report(walk, path, "the runs of another user are not shown", "");
     }
-    closedir(folder);
+    pthread_mutex_unlock(&lock);
 }
 
 static int in_order(const void *left, const void *right)

@@ -122,6 +122,8 @@ void tnd_run_summary_resume(void *summary, uint32_t chain, const tnd_cursor_t *c
     of->sums = *sums;
     of->reason_count = 0;
     of->begun_ns = 0;
+    if (chain > 0) /* it is fed again */
+        of->steps = 0;
     pthread_mutex_unlock(&self->lock);
 }
 

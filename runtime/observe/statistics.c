@@ -21,6 +21,7 @@
 #include "runtime/base/word.h"
 #include "runtime/core/protocol/effect.h"
 #include "runtime/observe/process.h"
+#include "runtime/pages/page_folders.h"
 #include "runtime/touch/touch.h"
 
 struct tnd_pages {
@@ -36,46 +37,6 @@ static const uint64_t dead_for_ns = UINT64_C(600000000000);
 
 _Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fit on its page");
 _Static_assert(sizeof(tnd_pages_header_t) <= TND_PAGE_BYTES, "a header fills one page");
-
-/* --- where they lie --------------------------------------------------------------------------- */
-
-size_t tnd_pages_folders(tnd_pages_folders_t *folders)
-{
-    size_t count = 0;
-    const char *given = getenv("XDG_RUNTIME_DIR");
-    if (given != NULL && given[0] == '/')
-        snprintf(folders->path[count++], sizeof folders->path[0], "%s", given);
-    snprintf(folders->path[count++], sizeof folders->path[0], "/tmp/tundish-%u",
-             (unsigned)getuid());
-    snprintf(folders->path[count], sizeof folders->path[0], "/run/user/%u", (unsigned)getuid());
-    if (count == 1 || strcmp(folders->path[0], folders->path[count]) != 0)
-        count++;
-    return count;
-}
-
-bool tnd_pages_named(const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(name, "tundish-", 8) == 0 && length > 14 &&
-           strcmp(name + length - 6, ".pages") == 0;
-}
-
-tnd_status_t tnd_pages_folder(char *folder, size_t room, tnd_error_t *error)
-{
-    tnd_pages_folders_t folders;
-    (void)tnd_pages_folders(&folders);
-    bool given = strncmp(folders.path[0], "/tmp/tundish-", 13) != 0;
-    bool usable = given && access(folders.path[0], W_OK | X_OK) == 0;
-    snprintf(folder, room, "%s", folders.path[given && !usable ? 1 : 0]);
-    struct stat facts;
-    if (usable || mkdir(folder, 0700) == 0)
-        return TND_OK;
-    if (errno != EEXIST || lstat(folder, &facts) != 0 || !S_ISDIR(facts.st_mode) ||
-        facts.st_uid != getuid())
-        return tnd_fail(error, "%s: cannot be used for statistics: %s; set XDG_RUNTIME_DIR", folder,
-                        errno == EEXIST ? "it is not a folder of this user" : strerror(errno));
-    return TND_OK;
-}
 
 uint64_t tnd_statistics_last(const tnd_statistics_t *self)
 {
@@ -663,6 +624,22 @@ uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now)
     bool works = tnd_word_read(&self->timed) != 0 && now > since &&
                  (tnd_word_read(&self->pending) & 0xff) == TND_PENDING_WORK;
     return tnd_word_read(&self->work_ns) + (works ? now - since : 0);
+}
+
+tnd_device_doing_t tnd_device_doing(const tnd_device_page_t *self)
+{
+    uint64_t state = tnd_word_read(&self->state), pending = tnd_word_read(&self->pending);
+    tnd_device_doing_t doing = {.state = (tnd_device_state_t)(state & 0xff),
+                                .replica = state >> 8,
+                                .step = tnd_word_read(&self->step),
+                                .since_ns = tnd_word_read(&self->since_ns)};
+    if (doing.state != TND_DEVICE_IDLE || tnd_word_read(&self->timed) == 0 ||
+        (pending & 0xff) != TND_PENDING_WORK)
+        return doing;
+    doing.state = TND_DEVICE_STEP;
+    doing.step = pending >> 8;
+    doing.since_ns = tnd_word_read(&self->pending_since_ns);
+    return doing;
 }
 
 uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now)

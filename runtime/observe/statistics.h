@@ -248,22 +248,18 @@ uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64
  *  until `now`. */
 uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now);
 uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now);
+/*  What a device does: it may work on a step while its thread does nothing. */
+typedef struct {
+    tnd_device_state_t state;
+    uint64_t replica, step, since_ns;
+} tnd_device_doing_t;
+
+tnd_device_doing_t tnd_device_doing(const tnd_device_page_t *self);
 uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now);
 /*  Adds to a packed second of a feeder the parts of it (0 to 1) that the busiest device was in its
  *  step and the program between its calls, and back. */
 void tnd_feeder_shares_pack(double step, double program, _Atomic uint64_t shares[3]);
 void tnd_feeder_shares_unpack(const _Atomic uint64_t shares[3], double *step_p, double *program_p);
-
-/*  The folders that may contain statistics of this user; new files go to the first writable one.
- *  Returns their number, at most 3. */
-typedef struct {
-    char path[3][128];
-} tnd_pages_folders_t;
-
-size_t tnd_pages_folders(tnd_pages_folders_t *folders);
-/*  The folder that new files go to, created if missing: $XDG_RUNTIME_DIR if it is usable (it may be
- *  of an ended login or another user), otherwise a folder of the user in /tmp. */
-tnd_status_t tnd_pages_folder(char *folder, size_t room, tnd_error_t *error) TND_CHECKED;
 
 /*  When an actor or one of its device threads last changed its state: a killed process died at most
  *  a second after the last of its actors did. */
@@ -282,7 +278,5 @@ uint64_t tnd_pages_beat(int file);
 void tnd_pages_note_death(int process, int number);
 /*  Removes the files of killed processes of this run, which has ended. */
 void tnd_pages_forget(const tnd_pages_t *self);
-/*  Whether this is the name of a statistics file. */
-bool tnd_pages_named(const char *name);
 
 #endif

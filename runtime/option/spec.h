@@ -59,8 +59,14 @@ typedef struct {
 } tnd_kind_spec_t;
 
 /*  Lanes can share its files (`shard: file`); a source that is not RANDOM can begin at any row, though
- *  slowly; it takes arrays of the program.  Built-in formats only. */
-enum { TND_SOURCE_FILES = 4, TND_SOURCE_SEEKS = 8, TND_SOURCE_ARRAYS = 16 };
+ *  slowly; it takes arrays of the program; in TensorFlow its rows are a tensor or come from a callback,
+ *  and not from a dataset of files.  Built-in formats only. */
+enum {
+    TND_SOURCE_FILES = 4,
+    TND_SOURCE_SEEKS = 8,
+    TND_SOURCE_ARRAYS = 16,
+    TND_SOURCE_TENSORS = 32
+};
 
 typedef struct {
     tnd_table_t table;

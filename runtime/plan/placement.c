@@ -223,11 +223,11 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
 {
     const host_t *a = &self->hosts[from];
     const host_t *b = &self->hosts[to];
+    host_transport_t one = wish_of(a), two = wish_of(b);
     if (from == to) {
-        *transport_p = TND_TRANSPORT_INPROC;
+        *transport_p = one == HOST_ZMQ ? TND_TRANSPORT_IPC : TND_TRANSPORT_INPROC;
         return true;
     }
-    host_transport_t one = wish_of(a), two = wish_of(b);
     const host_t *ipc = one == HOST_IPC ? a : two == HOST_IPC ? b : NULL;
     const host_t *other = ipc == a ? b : a;
     bool near = tnd_placer_share_machine(self, from, to);
@@ -489,6 +489,7 @@ static void make_chains(placer_t *self)
         if (chain->after != TND_TOPOLOGY_NONE)
             chains[i].after = topology->actors[topology->chains[chain->after].end].name;
         chains[i].every = chain->every;
+        chains[i].alike = chain->alike;
         tnd_placer_deal_replicas(self, chain, &chains[i]);
     }
     self->plan->chains = chains;
@@ -604,6 +605,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                          .start_timeout_ns = settings->start_timeout_ns,
                          .hung_after_ns = settings->hung_after_ns,
                          .restart_timeout_ns = settings->restart_timeout_ns,
+                         .roster = launched != NULL ? launched->number : 0,
                          .restarts = restarts_of(context, settings),
                          .checkpoint = settings->checkpoint,
                          .tolerant = settings->numeric != 0,

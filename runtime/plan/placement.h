@@ -72,6 +72,7 @@ typedef struct {
     const char *feeder; /* name of the actor; NULL: the graph is open-ended */
     const char *after;  /* the feeder of the preceding chain; NULL for the first */
     tnd_period_t every; /* how often it is fed while that chain rests; both 0: only after its end */
+    bool alike;         /* its lanes have the same rows */
     uint32_t replicas;
     const tnd_carrier_t *carriers; /* by replica; NULL without a feeder */
 } tnd_chain_plan_t;
@@ -108,6 +109,7 @@ typedef struct tnd_plan {
     uint32_t chain_count;
     /*  The hosts of the range `[*]`, in the order of the file; rest_count 0: there is none. */
     uint32_t rest_first, rest_count;
+    uint64_t roster;     /* the number of the roster by which they were dealt; 0: none */
     uint32_t least;      /* of them are enough (`min:`); 0: all */
     const char *network; /* theirs, such as "10.1.0.0/16"; NULL: not given */
     /*  At the end of each list: hosts that may join by `--host POOL+`, with instances and edges. */

@@ -27,8 +27,10 @@ static const tnd_option_t host_options[] = {
     {TND_OPTION(host_options_t, devices, MAP, PLACE), .fallback = "",
      .help = "the devices of a feeder, `{feed: [cpu:0, cpu:1]}`"},
     {TND_OPTION(host_options_t, transport, ENUM, PLACE), .fallback = "auto",
-     .choices = "auto|ipc|tcp",
-     .help = "what connects it to other hosts; auto is ipc on one machine, else tcp"},
+     .choices = "auto|ipc|tcp|zmq",
+     .help = "what connects it to other hosts; auto is ipc on one machine, else tcp; zmq is the "
+             "same, and "
+             "its own actors, which by default pass pointers, use ipc sockets too"},
     {TND_OPTION(host_options_t, restart, ENUM, TUNE), .fallback = "on-failure",
      .choices = "never|on-failure|always",
      .help = "whether it is restarted after it ended; by default as at the top level"},

@@ -29,7 +29,8 @@ typedef struct {
     uint64_t min;
 } host_options_t;
 
-typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
+/*  HOST_ZMQ: as auto, and by ipc inside the host's own process. */
+typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP, HOST_ZMQ } host_transport_t;
 
 typedef struct {
     const char *const *items, *const *written; /* see tnd_plan_host_t */

@@ -28,6 +28,11 @@ static const tnd_option_t restarts_options[] = {
      .fallback = "1s", .range = "1ms..",
      .help = "the longest delay before a restart; after so long without a failure the first delay "
              "counts again"},
+    {TND_OPTION(tnd_restarts_t, run, U64, TUNE), .unit = "times", .fallback = "0",
+     .range = "0..1000000",
+     .help =
+         "how often all hosts that are left start again from the newest checkpoint after the loss "
+         "of a host with replicas, without a new checkpoint between"},
 };
 
 const tnd_table_t tnd_restarts_table = {
@@ -119,7 +124,7 @@ static const tnd_option_t settings_options[] = {
      .help = "when a host without replicas is restarted after it ended"},
     {TND_OPTION(tnd_settings_t, restarts, TABLE, TUNE), .fallback = "",
      .table = &tnd_restarts_table,
-     .help = "limits and delays of restarts, `{max: 20, within: 60s, backoff: 10ms}`"},
+     .help = "limits and delays of restarts, `{max: 20, within: 60s, run: 3}`"},
     {TND_OPTION_NAMED("restart_timeout", tnd_settings_t, restart_timeout_ns, DURATION, TUNE),
      .fallback = "30s", .range = "1ms..",
      .help = "how long the run waits for a lost host that it needs"},

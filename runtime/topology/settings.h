@@ -24,8 +24,9 @@ typedef enum {
 
 /*  Limits and delays of restarts. */
 typedef struct {
-    uint64_t max;
+    uint64_t max; /* of one host or actor */
     uint64_t within_ns, backoff_ns, backoff_max_ns;
+    uint64_t run; /* of the whole run, after the loss of a host that it needs */
 } tnd_restarts_t;
 
 /*  When and where checkpoints are stored. */

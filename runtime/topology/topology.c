@@ -155,15 +155,14 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
     const char *name = source->table->name;
     bool random = (caps & TND_SOURCE_RANDOM) != 0;
     size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
-    enum { BY_INDEX, BY_FILE, BY_SOURCE, OFF };
     int shard = choice_of(reader, "shard");
-    if (shard == BY_SOURCE && tnd_source_spec_of(source->table)->custom == NULL) {
+    if (shard == TND_SHARDS_SOURCE && tnd_source_spec_of(source->table)->custom == NULL) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "shard"),
                             "`%s` has the same rows in every lane", name);
         tnd_diagnostics_help(diagnostics, "write `shard: file` or `shard: index`");
     }
-    if (shard == BY_FILE && (caps & TND_SOURCE_FILES) == 0) {
+    if (lanes > 1 && shard == TND_SHARDS_FILE && (caps & TND_SOURCE_FILES) == 0) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "shard"),
                             "`%s` has no files that lanes could share out", name);
@@ -194,10 +193,14 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
                             "`%s` is read from its start only, by one reader", name);
         suggest_spool(source, diagnostics);
     }
-    if (lanes > 1 && !random && (shard == BY_INDEX || shard == OFF)) {
-        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY, reader->mark,
-                            "`%s` is read from its start only, in one lane, not in %llu", name,
-                            (unsigned long long)lanes);
+    bool shares = shard == TND_SHARDS_FILE || shard == TND_SHARDS_SOURCE;
+    if (lanes > 1 && !random && !shares) {
+        bool pieces = shard == TND_SHARDS_PIECES;
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            pieces ? tnd_topology_option_mark(reader, "shard") : reader->mark,
+                            "`%s` is read from its start only, in one lane, not in %llu%s", name,
+                            (unsigned long long)lanes,
+                            pieces ? ", each of which reads all rows" : "");
         suggest_spool(source, diagnostics);
     }
     if (number_of(reader, "repeat") > 1 && !random)
@@ -239,7 +242,8 @@ static void check_source(tnd_resolver_t *self, const tnd_topology_actor_t *actor
                                         diagnostics_of(self));
 }
 
-static void check_batch(tnd_resolver_t *self, const tnd_topology_actor_t *actor)
+/*  `own`: lanes have replicas of their own. */
+static void check_batch(tnd_resolver_t *self, const tnd_topology_actor_t *actor, bool own)
 {
     const uint64_t *size = tnd_topology_option(actor, "size", TND_OPTION_U64);
     const uint64_t *replicas = tnd_topology_option(actor, "replicas", TND_OPTION_U64);
@@ -251,7 +255,7 @@ static void check_batch(tnd_resolver_t *self, const tnd_topology_actor_t *actor)
                             tnd_topology_option_mark(actor, "size"),
                             "a batch of %llu rows for %llu replicas: some get none",
                             (unsigned long long)*size, (unsigned long long)*replicas);
-    else if (lanes > 1 && (*replicas % lanes != 0 || *size % *replicas != 0))
+    else if (lanes > 1 && !own && (*replicas % lanes != 0 || *size % *replicas != 0))
         tnd_diagnostics_add(diagnostics_of(self), TND_T072_UNEVEN_LANES,
                             tnd_topology_option_mark(actor, "replicas"),
                             "%llu lanes, %llu replicas, %llu rows: replicas take rows of several "
@@ -368,7 +372,9 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
     const tnd_value_t *actors = tnd_value_get(root, "actors");
     size_t count = actors != NULL && actors->type == TND_VALUE_MAP ? actors->count : 0;
     self.actors = tnd_arena_array(context->arena, count, sizeof *self.actors);
+    self.choices = tnd_arena_array(context->arena, count, sizeof *self.choices);
     topology->actors = self.actors;
+    topology->choices = self.choices;
     topology->root = root;
     *topology_p = topology;
     for (size_t i = 0; i < count; i++)
@@ -394,8 +400,10 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
     for (uint32_t i = 0; i < topology->actor_count && !self.links_failed; i++)
         tnd_links_check_ports(&self, i);
     topology->settings = settings;
-    for (uint32_t i = 0; i < topology->actor_count; i++)
+    for (uint32_t i = 0; i < topology->actor_count; i++) {
+        tnd_shards_choose(&self, i);
         check_source(&self, &self.actors[i]);
+    }
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors) {
         for (uint32_t i = 0; i < topology->actor_count; i++)
             (void)tnd_chains_check_after(&self, i);
@@ -403,7 +411,8 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
     }
     tnd_chains_resolve(&self);
     for (uint32_t i = 0; i < topology->actor_count; i++) {
-        check_batch(&self, &self.actors[i]);
+        bool own = tnd_shards_check(&self, i);
+        check_batch(&self, &self.actors[i], own);
         tnd_orders_check(topology, &self.actors[i], context->diagnostics);
     }
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)

@@ -4,7 +4,8 @@
  *
  *  The graph itself understands some options of kinds by their names, wherever a kind has them:
  *  `workers` (U64), `isolate` (ENUM, 0 is no), `devices` (STRINGS), `replicas` and `size` (U64),
- *  `after` (STRING), `step` (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
+ *  `after` (STRING), `step` (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64),
+ *  `shard` and `split` (ENUM, of which `auto` is replaced by what it means), `apart` (BOOL).
  *
  *  Ownership: everything is stored in the arena of the context.  Threads: const; any. */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
@@ -23,7 +24,7 @@ typedef struct {
     const char *name;
     tnd_mark_t mark;
     const tnd_kind_spec_t *kind;
-    const tnd_value_t *value; /* its options as written, without `kind` */
+    const tnd_value_t *value; /* its options as written, without `kind`, and `auto` replaced */
     const void *options;      /* parsed; paths as written */
     uint32_t chain;           /* TND_TOPOLOGY_NONE: in no chain, such as a reducer */
 } tnd_topology_actor_t;
@@ -40,7 +41,15 @@ typedef struct {
     tnd_period_t every; /* how often it is fed while that one rests; both 0: not */
     uint32_t after;     /* the chain whose models it shares; TND_TOPOLOGY_NONE */
     uint32_t replicas;  /* of its batcher; 1 if it has none */
+    bool alike;         /* each lane has all rows and keeps its pieces of batches */
 } tnd_topology_chain_t;
+
+/*  An option that was written as `auto`, and what it means. */
+typedef struct {
+    uint32_t actor;
+    const char *option, *chosen;
+    const char *why; /* the end of a sentence */
+} tnd_topology_choice_t;
 
 typedef struct {
     const tnd_value_t *root; /* the tree as written */
@@ -51,6 +60,8 @@ typedef struct {
     uint32_t link_count;
     const tnd_topology_chain_t *chains; /* the first one, then those with `after:` */
     uint32_t chain_count;
+    const tnd_topology_choice_t *choices; /* in no order */
+    uint32_t choice_count;
     uint64_t fingerprint[2]; /* of everything that determines the stream and the computation */
 } tnd_topology_t;
 
@@ -70,6 +81,9 @@ const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *n
 
 /*  The place of an actor's option; the place of the actor if it is a default. */
 tnd_mark_t tnd_topology_option_mark(const tnd_topology_actor_t *actor, const char *name);
+
+/*  Whether the rows of a chain have another order in each epoch. */
+bool tnd_topology_reshuffles(const tnd_topology_t *self, uint32_t chain);
 
 /*  Reports each option of a reader that needs more of its source than `caps`, a set of
  *  TND_SOURCE_*.  Loading a topology checks what the source can do at most; after the data were

@@ -126,14 +126,6 @@ static void check_after(tnd_resolver_t *self, uint32_t index)
                             feeder->name, after);
         return;
     }
-    const void *const *trains = tnd_topology_option(&self->actors[first], "step", TND_OPTION_TABLE);
-    if (has_every && (trains == NULL || *trains == NULL)) {
-        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, tnd_topology_option_mark(feeder, "every"),
-                            "`%s` has no `step:`: a program that pulls its steps validates between "
-                            "two of them itself, by a graph of its own",
-                            after);
-        return;
-    }
     chain->after = self->actors[first].chain;
     uint32_t replicas = self->chains[chain->after].replicas;
     if (replicas != chain->replicas) {

@@ -1,7 +1,7 @@
 /*  runtime/topology/topology_internal.h - a topology while it is resolved.
  *
- *  topology.c reads the actors, topology_links.c connects them, and topology_chains.c finds the
- *  chains.  Each step reports its errors and continues with what is valid.
+ *  topology.c reads the actors, topology_links.c connects them, topology_chains.c finds the chains,
+ *  and topology_shards.c decides what `auto` means.  Each step reports its errors and continues with what is valid.
  *
  *  Threads: the one that resolves. */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_INTERNAL_H
@@ -15,6 +15,7 @@ typedef struct {
     tnd_topology_actor_t *actors; /* of the topology; likewise links and chains */
     tnd_topology_link_t *links;
     tnd_topology_chain_t *chains;
+    tnd_topology_choice_t *choices; /* likewise */
     bool open_ended;
     bool links_failed; /* a link could not be read, so a missing link is not reported */
 } tnd_resolver_t;
@@ -40,5 +41,23 @@ bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t actor);
  *  its chain has a `filter` of a column that `enumerate` makes, which numbers positions. */
 void tnd_orders_check(const tnd_topology_t *topology, const tnd_topology_actor_t *actor,
                       tnd_diagnostics_t *diagnostics);
+
+/*  How lanes divide the rows of a source: values of `shard`. */
+enum {
+    TND_SHARDS_INDEX,
+    TND_SHARDS_FILE,
+    TND_SHARDS_SOURCE,
+    TND_SHARDS_OFF,
+    TND_SHARDS_PIECES,
+    TND_SHARDS_AUTO
+};
+/*  The value `auto` of `split`, after those of tnd_split_t. */
+enum { TND_SPLITS_AUTO = 2 };
+
+/*  Of an actor with a source: replaces `shard: auto`. */
+void tnd_shards_choose(tnd_resolver_t *self, uint32_t actor);
+/*  Of an actor with `apart`, once chains are known: replaces `split: auto`, and reports lanes that cannot
+ *  have replicas of their own.  Returns whether they are to have them. */
+bool tnd_shards_check(tnd_resolver_t *self, uint32_t actor);
 
 #endif

@@ -162,14 +162,30 @@ static void check_order(const tnd_topology_actor_t *reader, tnd_diagnostics_t *d
 
 /* --- filters by position ---------------------------------------------------------------------- */
 
+/*  Whether a reader has an option by which each epoch has another order. */
+static bool reshuffles(const tnd_topology_actor_t *reader, const tnd_part_list_t *order)
+{
+    const int *shuffle = tnd_topology_option(reader, "shuffle", TND_OPTION_ENUM);
+    return (shuffle != NULL && *shuffle != 0) ||
+           (order != NULL && first_change(order) < order->count);
+}
+
 /*  Whether a reader gives rows in another order in each epoch. */
 static bool is_mixed(const tnd_topology_actor_t *reader)
 {
-    const int *shuffle = tnd_topology_option(reader, "shuffle", TND_OPTION_ENUM);
     const tnd_part_list_t *order = tnd_topology_option(reader, "order", TND_OPTION_PARTS);
     size_t first = order != NULL ? first_change(order) : 0;
-    bool mixed = (shuffle != NULL && *shuffle != 0) || (order != NULL && first < order->count);
-    return mixed && is_repeated(reader, order, first);
+    return reshuffles(reader, order) && is_repeated(reader, order, first);
+}
+
+bool tnd_topology_reshuffles(const tnd_topology_t *self, uint32_t chain)
+{
+    for (uint32_t a = 0; a < self->actor_count; a++)
+        if (self->actors[a].chain == chain &&
+            reshuffles(&self->actors[a],
+                       tnd_topology_option(&self->actors[a], "order", TND_OPTION_PARTS)))
+            return true;
+    return false;
 }
 
 /*  The columns of a chain that depend on the position of a row in its epoch. */

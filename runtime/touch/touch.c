@@ -26,6 +26,7 @@ static const struct {
     [TND_TOUCH_RESTART] = {"restart", ACTOR, "restart ACTOR"},
     [TND_TOUCH_SET] = {"set", ACTOR | OPTION | VALUE, "set ACTOR OPTION VALUE"},
     [TND_TOUCH_SCALE] = {"scale", ACTOR | VALUE, "scale ACTOR NUMBER"},
+    [TND_TOUCH_START_AGAIN] = {"start-again", 0, "start-again"},
 };
 
 const char *tnd_touch_verb(tnd_verb_t verb)

@@ -116,7 +116,8 @@ TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *gr
  *  with tnd_session_error.  May be called again.  From this call on, a feeder discards its batches
  *  if it has no step plugin and tnd_feed_next was never called.
  *  Errors: TND_FAILED at once if the calling thread pulls a feed and has not got TND_END or
- *  TND_STOPPED, because nothing else could pull its next step (see tnd_session_finish); or if tnd_session_feed was asked for
+ *  TND_STOPPED, because nothing else could pull its next step (see tnd_session_finish), unless it has
+ *  `every:`: then what is left of it is discarded; or if tnd_session_feed was asked for
  *  a feeder that the graph does not have. */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Ends the run after the last step that this program ran: commits that step, completes the
@@ -174,7 +175,8 @@ TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
  *  Errors: false if this host does not know that feeder. */
 TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]);
 /*  The weighted mean of a reported metric over the last epoch that has ended, also if the run resumed
- *  within or after it; on the leader.
+ *  within or after it; on the leader.  Of a feed with `every:` that of the last time, for which it waits
+ *  after TND_END.
  *  Errors: false if no step reported it. */
 TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                                 double *mean_p);
@@ -202,7 +204,8 @@ typedef struct {
 
 /*  Fills the account of the feeder called `actor`, or of the first (NULL), on the leader, as of its last committed step:
  *  in a loop the one before the last that was pulled, or an earlier one if other hosts take part or a second has passed.
- *  Once tnd_feed_next has returned TND_END or TND_STOPPED, waits until the account is final.
+ *  Once tnd_feed_next has returned TND_END or TND_STOPPED, waits until the account is final; of a feed with
+ *  `every:` it is that of the last time.
  *  Errors: false if this host does not know it. */
 TND_API bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary);
 /*  Fills reason `index` of that account, from 0 to `reasons` - 1.
@@ -235,11 +238,38 @@ TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
  *  another feeder, the first step comes when that one has returned TND_END: if that one is pulled by
  *  no thread, or by this one, the call is refused at once (TND_FAILED, tnd_session_error).
  *
+ *  With `every:` beside `after:`, this feed is fed from its start each time that so many steps or epochs of
+ *  the other one are done, and once more at its end; TND_END ends each time.  One thread pulls both: it
+ *  calls tnd_feed_next of this feed after such a step (tnd_feed_due), which commits that step, until it
+ *  gets TND_END, also when it is called again before the next step of the other one.  After any other step
+ *  the call is refused at once.  Steps that it has not pulled when it pulls the other feed again, also by
+ *  tnd_feed_run_steps, are discarded; so is a time of which it pulls none.  Where several feeds follow,
+ *  they are fed in the order of the file, and to pull one discards what is left of those before it.
+ *
  *  TND_END: the stream has ended.  TND_STOPPED: the run was stopped, or was drained and its last
  *  step was returned before.  TND_FAILED: the run failed (tnd_session_error); it also fails if the
  *  stream ends without a step although rows were read.  Or the feed cannot be pulled, because its
  *  feeder has a `step` or tnd_session_wait was called.  Later calls return the same. */
 TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
+
+/*  Whether a feed with `every:` is to be pulled now: a validation of which steps, or the end, are left.
+ *  Waits until that is known, and commits the step before if it has to.  A run that resumes from the
+ *  checkpoint of such a step is validated first, so a loop asks before each step:
+ *
+ *      for (;;) {
+ *          if (tnd_feed_due(test))
+ *              while (tnd_feed_next(test) == TND_OK)
+ *                  tnd_feed_run(test, evaluate, NULL, models);
+ *          if (tnd_feed_next(feed) != TND_OK)
+ *              break;
+ *          tnd_feed_run(feed, step, apply, models);
+ *      }
+ *
+ *  False while a feed is to be pulled that follows the same one and comes before this one in the file; also if
+ *  the run has ended or failed, or the call is refused (tnd_session_error). */
+TND_API bool tnd_feed_due(tnd_feed_t *feed);
+/*  Whether the feed has `every:`, so that steps may follow TND_END. */
+TND_API bool tnd_feed_repeats(const tnd_feed_t *feed);
 
 /*  User code for the rows of one replica.  Any result but TND_OK ends the run; tnd_replica_error
  *  sets the reason. */
@@ -264,7 +294,7 @@ TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_
                                   void *user);
 
 /*  tnd_feed_next and tnd_feed_run of the same functions for up to `count` steps, fewer if an epoch ends
- *  before: then tnd_feed_last is true.  Steps follow one another on their devices without the calling
+ *  before: then tnd_feed_last is true; or if a feed with `every:` is due, and then all are committed.  Steps follow one another on their devices without the calling
  *  thread, which wakes once.  The last of them is committed by the next call, as after tnd_feed_run, so
  *  it can be saved.  Sets *ran_p to the steps that all devices of this host have run; TND_OK with a
  *  `count` of 0.
@@ -284,7 +314,8 @@ TND_API tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64
  *  them.  The call does not wait for other hosts.
  *
  *  TND_STOPPED: the run is finished.  TND_FAILED: as tnd_feed_next; or it is called inside of a step, or
- *  `span_epochs` makes one epoch of all (tnd_session_error). */
+ *  `span_epochs` makes one epoch of all, or in the middle of the epoch a feed with `every:` was pulled after
+ *  the step, which is committed (tnd_session_error). */
 TND_API tnd_status_t tnd_feed_rewind(tnd_feed_t *feed);
 /*  Whether the step that tnd_feed_next returned last, or the last one that tnd_feed_run_steps ran, ends
  *  its epoch.  False before the first step. */
@@ -293,7 +324,7 @@ TND_API bool tnd_feed_last(const tnd_feed_t *feed);
 /*  Writes the model of a replica to a file, or reads it. */
 typedef tnd_status_t tnd_file_fn(const char *file, uint32_t replica, void *user);
 
-/*  Saves the models as of the step that just ran: calls `save` for each replica of this host, one
+/*  Saves the models as of the step that just ran, before another step is pulled, of whichever feed: calls `save` for each replica of this host, one
  *  after the other on the calling thread.  All hosts must call it after the same step.  The next
  *  tnd_feed_next, or tnd_session_destroy, completes the checkpoint in the folder
  *  `checkpoint: {dir: DIR}` of the graph.

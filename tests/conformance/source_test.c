@@ -352,6 +352,42 @@ static void check_lanes(tried_t *self)
     }
 }
 
+/*  The row that a file and record lead to is the one that they are the place of. */
+static void check_located(const opened_t *opened, uint64_t row)
+{
+    const tnd_source_locate_t *locate = opened->source->locate;
+    tnd_source_place_t place;
+    tnd_source_rows_t rows;
+    uint64_t found = 0;
+    opened->source->where(opened->state, row, &place);
+    for (uint64_t f = 0; f < locate->files(opened->state); f++) {
+        locate->file(opened->state, f, &rows);
+        if (place.file == NULL || strcmp(rows.path, place.file) != 0)
+            continue;
+        cr_expect_lt(place.record, rows.rows);
+        cr_expect_eq(locate->row(opened->state, f, place.record), row);
+        found++;
+    }
+    cr_expect_eq(found, 1);
+}
+
+static void check_locate(tried_t *self)
+{
+    bool files = self->fixture->file != NULL;
+    open_as(self, (tnd_source_scope_t){.lanes = 1});
+    const tnd_source_locate_t *locate = self->opened.source->locate;
+    cr_expect(!files || locate != NULL, "%s", self->fixture->name);
+    for (uint64_t row = 0; row < ROWS && files; row++)
+        check_located(&self->opened, row);
+    cr_expect(files || locate == NULL || locate->files(self->opened.state) == 0);
+    close_source(&self->opened);
+}
+
+Test(source, finds_the_row_of_a_file)
+{
+    each(check_locate);
+}
+
 Test(source, gives_each_lane_its_files)
 {
     each(check_lanes);

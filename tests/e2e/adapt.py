@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from faults import until
 from named import in_folder, run_named
-from run import BUILD, TUNDISH, free_port
+from run import BUILD, TUNDISH, free_port, kill_run
 
 GRAPH = """tundish: 1
 name: adapt
@@ -289,8 +288,7 @@ def test_a_run_that_was_killed_uses_the_stored_values(folder):
                                    env=case.env("resumed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    start_new_session=True)
         until(lambda: "a checkpoint", lambda: list(kept.glob("step-*/manifest")), 60)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill_run(process)
         #  A host that has only the reader may come before there is a folder of checkpoints.
         stored, = [*kept.glob("auto-*.txt"), *(folder / "resumed").glob("tundish/auto-*.txt")]
         assert command == "up" or stored.parent == kept, stored

@@ -19,7 +19,7 @@ import tempfile
 
 from faults import one_sentence, until, write_npy
 from named import run_named
-from run import BUILD, ROOT, TUNDISH
+from run import BUILD, ROOT, TUNDISH, family
 
 REFUSE = 997
 GRAPH = """tundish: 1
@@ -91,15 +91,14 @@ class Run:
 
     def workers(self):
         """Processes of workers."""
-        found, task = [], pathlib.Path(f"/proc/{self.process.pid}/task")
-        try:
-            for one in task.iterdir():
-                for pid in (one / "children").read_text().split():
-                    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode()
-                    if "prep." in words:
-                        found.append(int(pid))
-        except (FileNotFoundError, ProcessLookupError):
-            pass
+        found = []
+        for pid in family(self.process.pid)[1:]:
+            try:
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if "prep." in words:
+                found.append(pid)
         return found
 
     def steps(self):

@@ -21,7 +21,7 @@ import time
 
 from faults import free_range, one_sentence, until, write_npy
 from named import run_named
-from run import BUILD, ROOT, TUNDISH, alive
+from run import BUILD, ROOT, TUNDISH, alive, family
 
 ROWS = 3000
 GRAPH = """tundish: 1
@@ -120,12 +120,9 @@ class Run:
 
     def pids(self):
         """The processes below `up` by the host that they run."""
-        found, below = {}, [self.process.pid]
-        while below:
-            pid = below.pop()
+        found = {}
+        for pid in family(self.process.pid):
             try:
-                for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-                    below += [int(word) for word in (task / "children").read_text().split()]
                 words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
             except (FileNotFoundError, ProcessLookupError):
                 continue

@@ -47,6 +47,14 @@ def up(steps, graph, overlay, transport, *more):
         return run(steps, "up", graph, overlay, extra, *more)
 
 
+def by_sockets(steps, graph):
+    """The graph in one process, whose actors exchange messages over sockets instead of pointers."""
+    with tempfile.TemporaryDirectory() as folder:
+        extra = pathlib.Path(folder) / "sockets.yaml"
+        extra.write_text("hosts:\n  a: {transport: zmq, actors: [read, prep, batch, feed, mean, test_read, test_prep, test_batch, test]}\n")
+        return run(steps, "run", graph, extra)
+
+
 def spread(steps, hosts, *more):
     """Four lanes over so many hosts; each feeds the replicas of its lanes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +134,7 @@ def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 0
     base = run(steps, "run", GRAPH)
     assert base.losses and base.report["model_digest"], "the plain run said nothing"
-    good = [compare("one process, again", base, run(steps, "run", GRAPH))]
+    good = [compare("one process over sockets", base, by_sockets(steps, GRAPH))]
     for transport in ("tcp", "ipc"):
         good.append(compare(f"three processes over {transport}", base, up(steps, GRAPH, THREE, transport)))
     for workers in some(steps, 1, 2, 7):

@@ -209,10 +209,10 @@ def test_a_failure_is_not_the_end_of_the_data(folder):
 
 
 def test_one_row_is_bad(folder):
-    case = Case(folder, "Odd", on_error="skip", options=", options: {count: 100}", settings="hung_after: 4s", size=10)
+    case = Case(folder, "Odd", on_error="skip", options=", options: {count: 100}", settings="hung_after: 12s", size=10)
     ran = case.run("--log-level", "info")
     bad = {37: "ValueError: thirty-seven (my_data.py, line", 55: "ended with exit code 3", 60: "was killed by signal 11",
-           65: "takes longer than 3 s", 70: "a row that is an int (5), not a dict or tuple of 3 columns", 71: "rows of f32[3] are wanted",
+           65: "takes longer than 9 s", 70: "a row that is an int (5), not a dict or tuple of 3 columns", 71: "rows of f32[3] are wanted",
            72: "column `x` has NaN; `allow_nan: true`", 73: "numbers of i64 are wanted, not a str", 74: "50 bytes, more than `max` (20)",
            75: "a row without `y`"}
     assert ran.report["rows"]["bad"] == len(bad), ran.report["rows"]

@@ -19,7 +19,7 @@ import tempfile
 
 from faults import free_range, one_sentence, until
 from named import run_named
-from run import FASHION, ROOT, TEST_SEED, TUNDISH, need_data, tundish
+from run import FASHION, ROOT, TEST_SEED, TUNDISH, kill_run, need_data, tundish
 from manifests import remove_metrics
 
 GRAPH = FASHION / "fashion.yaml"
@@ -87,9 +87,7 @@ class Job:
               lambda: (self.whole() or [0])[-1] > beyond or process.poll() is not None, 60)
         over = process.poll() is not None
         if not over:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        # What `up` started has sessions of its own only where it says so; none may be left.
+            kill_run(process)
         return over
 
     def told(self):
@@ -182,10 +180,30 @@ def test_what_is_torn_missing_or_changed_is_skipped_aloud(job):
 
 def test_a_missing_part_is_skipped_aloud(job):
     job.run(extra=["--steps", "33"])
-    (job.checkpoints / "step-00000033" / "model-0").unlink()
+    for part in (job.checkpoints / "step-00000033").glob("model-*"):
+        part.unlink()
     text = job.run(resume=True, extra=["--steps", "40"])
-    assert "step-00000033/model-0" in text, text
+    assert "step-00000033/model-0" in text and "cannot be used" in text, text
     assert job.told()["steps"] == 40
+
+
+def test_a_missing_part_is_loaded_from_an_equal_one(job):
+    job.run(extra=["--steps", "60"])
+    wanted = job.told()["model_digest"]
+    shutil.rmtree(job.checkpoints / "step-00000060")
+    at = job.checkpoints / "step-00000040"
+    for part in (0, 1, 3):
+        (at / f"model-{part}").unlink()
+    text = job.run(resume=True, extra=["--steps", "60"])
+    assert "40 steps before this run" in text, text
+    assert (job.told()["steps"], job.told()["model_digest"]) == (60, wanted), text
+    # One with other bytes is not an equal one.
+    shutil.rmtree(job.checkpoints / "step-00000060")
+    (at / "model-2").write_bytes(b"x" + (at / "model-2").read_bytes()[1:])
+    for part in (0, 1, 3):
+        (at / f"model-{part}").unlink(missing_ok=True)
+    text = job.run(resume=True, extra=["--steps", "60"])
+    assert "the checkpoint after step 39 cannot be used" in text, text
 
 
 def test_a_killed_feeder_ends_the_run_and_names_the_checkpoint(job):

@@ -3,9 +3,11 @@ import json
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -34,6 +36,35 @@ def alive(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):  # the second: it ended after the file was opened
         return False
+
+
+def family(pid):
+    """A process and all that it started, directly or not."""
+    pids = [pid]
+    for parent in pids:
+        try:
+            for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
+                pids += map(int, (task / "children").read_text().split())
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
+    return pids
+
+
+def kill_run(process):
+    """Kills a run with all its processes, and waits until none is left: no checkpoint, no lock.
+
+    The hosts of `up` have process groups of their own, and drain where only `up` is killed.
+    """
+    os.kill(process.pid, signal.SIGSTOP)  # starts no further process
+    killed = family(process.pid)
+    for pid in killed:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+    while any(alive(pid) for pid in killed):
+        time.sleep(0.01)
 
 
 class Outcome:

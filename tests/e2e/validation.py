@@ -163,13 +163,13 @@ def test_what_cannot_be_validated_is_refused(folder):
         assert "graph.yaml:14:" in text and why in text, text
     runs.line()
     whole = runs.graph.read_text()
-    for was, now, why in (("{kind: feeder, step", "{kind: feeder, every: 1 epoch, step", "`feed` comes after no other feeder"),
-                          (", step: {plugin: witness, sleep_us: 0}", "", "`feed` has no `step:`")):
-        assert was in whole
-        runs.graph.write_text(whole.replace(was, now))
-        done = subprocess.run([str(TUNDISH), "validate", str(runs.graph)], capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
-        assert done.returncode == 78 and why in done.stdout + done.stderr, (done.stdout, done.stderr)
+    was = "{kind: feeder, step"
+    assert was in whole
+    runs.graph.write_text(whole.replace(was, "{kind: feeder, every: 1 epoch, step"))
+    done = subprocess.run([str(TUNDISH), "validate", str(runs.graph)], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+    said = done.stdout + done.stderr
+    assert done.returncode == 78 and "`feed` comes after no other feeder" in said, said
 
 
 def test_hosts_and_killed_workers(folder):

@@ -1,10 +1,11 @@
 /*  tests/fuzz/adapted_fuzz.c - what `auto` options are, of a stored file or another host: the first byte
- *  names the operation, the others are its words. */
+ *  names the operation, the others are its words, or those of the parts of rows. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/op/ops.h"
+#include "actors/reader/part_words.h"
 #include "runtime/base/allocation.h"
 #include "runtime/option/option_parse.h"
 #include "tests/fuzz/fuzz.h"
@@ -100,6 +101,31 @@ static void send_again(const tnd_adapted_t *sent)
     free(lines);
 }
 
+/*  Of a list that is accepted, each row of each part can be found, and what is shown ends. */
+static void read_parts(const char *words)
+{
+    tnd_part_words_t parts;
+    if (!tnd_part_words_read(&parts, words))
+        return;
+    uint64_t sum = 0;
+    for (uint32_t p = 0; p < parts.rows.parts; p++) {
+        tnd_row_finder_t finder;
+        uint64_t *before = tnd_allocate(tnd_row_finder_bytes(parts.rows.rows, parts.rows.parts), 1);
+        tnd_row_finder_init(&finder, &parts.rows, p, before);
+        for (uint64_t i = 0; i < parts.counts[p]; i++)
+            assert(tnd_row_finder_row(&finder, i) < parts.rows.rows);
+        sum += parts.counts[p];
+        free(before);
+    }
+    assert(sum == parts.rows.rows);
+    char *shown;
+    size_t size;
+    FILE *out = tnd_memory_stream(&shown, &size);
+    tnd_part_words_show(&parts, "", 20, out);
+    fclose(out);
+    free(shown);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 1)
@@ -115,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         plain = plain && (unsigned char)*at >= ' ';
     if (plain && tnd_adapted_read(&sent, words))
         send_again(sent);
+    read_parts(words);
     tnd_adapted_free(&sent);
     tnd_arena_t *arena = tnd_arena_new();
     const void *options = options_of(arena, op);

@@ -50,6 +50,29 @@ def rebatch(cases):
     return sorted(lines)
 
 
+def workers(cases):
+    """pulls|steps apart|pieces DROP SIZE WORKERS REPLICAS : rows of each pull of a worker ; ROWS of each worker's data | ...
+    `steps`: of processes that step together, with what idle replicas get; `pulls` ends with the worker's data.
+    REPLICAS are those of a worker.  A worker has every WORKERS-th file, or all rows."""
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if case["op"] not in ("worker_pulls", "multi_worker") or any("error" in one for one in expect["workers"]):
+            continue
+        count, files = args["workers"], args["files"]
+        pieces = legacy(args)
+        by_file = args["policy"] in ("AUTO", "FILE") and not pieces
+        made = []
+        for worker, one in enumerate(expect["workers"]):
+            pulls = one["pulls"] if "pulls" in one else [rows for step in one["steps"] for rows in step]
+            rows = sum(files[worker::count]) if by_file else args["n"]
+            made.append("%s ; %d" % (words(*map(len, pulls)), rows))
+        lines.append("%s %s %d %d %d %d : %s" % (
+            "pulls" if case["op"] == "worker_pulls" else "steps", "pieces" if pieces else "apart",
+            args["drop_remainder"], args["global_batch"], count, args["replicas_per_worker"], " | ".join(made)))
+    return sorted(lines)
+
+
 def index_shuffle(cases):
     """raw KEY KEY KEY COUNT ROUNDS FIRST : values
     api SEED SEED COUNT FIRST : values
@@ -536,10 +559,10 @@ def image(cases):
 
 
 TOPICS = {"shuffle": shuffle, "order": order, "batches": batches,
-          "rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
+          "rebatch": rebatch, "workers": workers, "index_shuffle": index_shuffle, "numeric": numeric,
           "one_hot": one_hot, "clip": clip, "reduce": reduce,
           "fixed": fixed, "decode": decode, "image": image, "example": example, "parse_example": parse_example, "random": random}
-FOLDERS = {"decode": "numeric", "one_hot": "numeric", "clip": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
+FOLDERS = {"workers": "rebatch", "decode": "numeric", "one_hot": "numeric", "clip": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
 
 
 def main():

@@ -53,6 +53,41 @@ def steps(size, lanes, remainder="keep", span_epochs=False, skip=0, take=None):
     return result
 
 
+def pulls(size, rows, worker, workers, replicas, split, apart, remainder):
+    """What the replicas of a worker of TensorFlow pull of its rows, one after the other, without end.  V2: the sizes of a
+    batch, rotated by the worker's first replica; legacy: each batch of the worker is cut by its own rows."""
+    parts = workers * replicas
+    if remainder == "drop":
+        rows = rows[:len(rows) // size * size]
+    if split == "rebatch_v2":
+        few, more = divmod(size, parts)
+        sizes = [few + 1] * more + [few] * (parts - more)
+        turn = worker * replicas
+        while True:
+            for count in sizes[turn:] + sizes[:turn]:
+                yield rows[:count]
+                rows = rows[count:]
+    while True:
+        batch, rows = rows[:size], rows[size:]
+        each = -(-(size if remainder == "pad" else len(batch)) // parts)
+        for part in range(parts):
+            yield batch[part * each:(part + 1) * each]
+
+
+def apart_steps(size, lanes, replicas, split, apart, remainder="keep", span_epochs=False, skip=0, take=None):
+    """The rows of every replica in every step, where each lane feeds `replicas` of its own, until all lanes have ended."""
+    if span_epochs:
+        lanes = [[sum(epochs, [])] for epochs in lanes]
+    result = []
+    for epoch in range(len(lanes[0])):
+        workers = [pulls(size, lane[epoch], number, len(lanes), replicas, split, apart, remainder) for number, lane in enumerate(lanes)]
+        batches = []
+        while not batches or any(batches[-1]):
+            batches.append([next(worker) for worker in workers for _ in range(replicas)])
+        result += batches[:-1][skip:None if take is None else skip + take]
+    return result
+
+
 def main():
     rng = random.Random(7)
     print("# Written by lanes_reference.py: the batches of an epoch.")

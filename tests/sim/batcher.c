@@ -188,6 +188,7 @@ static void *create(sim_t *self, uint32_t id)
         .replicas = plan->replicas,
         .feeders = self->feeder_of,
         .split = plan->split,
+        .feed = plan->feed,
         .remainder = plan->remainder,
         .span_epochs = plan->span_epochs,
         .skip = plan->skip,

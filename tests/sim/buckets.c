@@ -29,7 +29,7 @@ static void make_step(walk_t *walk, bucket_t *bucket)
     sim_step_t *step = &self->steps[self->step_count];
     const sim_step_t *before = self->step_count > 0 ? step - 1 : NULL;
     *step = (sim_step_t){.first = self->rows, .rows = bucket->count, .epoch = walk->epoch};
-    step->size = self->plan->bucket_sizes[bucket - walk->buckets];
+    sim_reference_cut(self->plan, (uint32_t)self->plan->bucket_sizes[bucket - walk->buckets], step);
     step->step_of_epoch = (uint32_t)(self->step_count - walk->steps_before);
     memcpy(step->digest, before ? before->digest : (uint64_t[2]){0}, sizeof step->digest);
     for (uint32_t i = 0; i < bucket->count; i++) {

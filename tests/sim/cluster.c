@@ -60,7 +60,6 @@ static void begin(sim_t *self)
     self->over = self->write_fails = self->closing = self->closed = self->follows = false;
     self->last_death = false;
     self->unwritten = 0;
-    memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
     self->base = 0;
     self->session_at = TND_NEVER;
@@ -103,6 +102,7 @@ static void begin(sim_t *self)
     sim_agenda_put(&self->agenda, SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
     sim_faults_plan(self);
     sim_touches_plan(self);
+    sim_signals_plan(self);
 }
 
 /*  The actors of the first chain end, and those of the second begin. */
@@ -132,7 +132,6 @@ static void begin_next(sim_t *self)
     if (sim_chance(&self->moments, 60))
         sim_fault_early(self, some[sim_below(&self->moments, sizeof some / sizeof *some)]);
     self->follows = self->closing = self->closed = false;
-    memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 1;
     if (!plan->repeats)
         replace_actors(self);

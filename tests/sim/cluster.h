@@ -20,10 +20,12 @@
 #include "runtime/core/host/relay.h"
 #include "runtime/core/host/replacement.h"
 #include "runtime/core/host/run.h"
+#include "runtime/core/host/wish.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/protocol/link_end.h"
 #include "runtime/core/preprocessor.h"
+#include "runtime/core/session/ending.h"
 #include "runtime/core/reducer.h"
 #include "tests/sim/agenda.h"
 #include "tests/sim/reference.h"
@@ -60,6 +62,7 @@ typedef enum {
     SIM_AT_DRAIN,     /* a drain is requested */
     SIM_AT_TOUCH,     /* a user asks for something */
     SIM_AT_OPEN,      /* host a, boot b: some progress of opening its data */
+    SIM_AT_SIGNAL,    /* a launcher signals the process of host a */
     SIM_AT_SCAN,      /* check everything */
     SIM_AT_KINDS
 } sim_at_t;
@@ -259,6 +262,9 @@ typedef struct {
     bool scale_said; /* by the leader, on this connection */
     bool stalls;     /* it never opens its data */
     uint64_t open_until, reports;
+    tnd_ending_t ending; /* by signals, the first at that time */
+    uint64_t signalled_at;
+    tnd_wish_t drain;
     /* what the leader knows */
     uint64_t reported;
     uint64_t last_local; /* control within the host stays in order */
@@ -291,6 +297,7 @@ typedef struct {
     uint64_t strays;           /* connections that reached a wrong listener */
     uint64_t replaced;         /* processes that stayed stopped */
     uint64_t hangs;            /* actors that were said to hang */
+    uint64_t signals;          /* of a launcher, that came to a process */
     uint64_t joins;            /* hosts that joined a run that had begun */
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t doubled;          /* blocks that came twice */
@@ -344,8 +351,7 @@ struct sim {
     uint32_t endpoints;      /* used so far, where none is used twice */
     sim_random_t order_luck; /* the order in which actors of a process bind */
     bool leader_dead, feeder_dead, rogue_found, over;
-    bool model_said[SIM_ACTORS]; /* MODEL of each feeder */
-    bool closed;                 /* checkpoints know the end of the chain */
+    bool closed; /* checkpoints know the end of the chain */
     uint32_t chain;
     bool follows;                /* the second chain is due */
     uint64_t base;               /* steps before the stream was fed for the first time, or again */
@@ -674,6 +680,13 @@ void sim_touches_follow(sim_t *self);
 void sim_touches_check(sim_t *self);
 /*  A host is lost, and with it what was asked of its actors. */
 void sim_touches_forget(sim_t *self, uint32_t host);
+/*  signals.c: a session begins; a launcher signals a host, which tells its leader when it can, and again by
+ *  another connection; the promises about that. */
+void sim_signals_plan(sim_t *self);
+void sim_signal(sim_t *self, uint32_t host);
+void sim_signals_follow(sim_t *self, uint32_t host);
+void sim_signals_greet(sim_t *self, uint32_t host);
+void sim_signals_check(sim_t *self);
 /*  How many workers a reader, or a cache, may give blocks to. */
 uint32_t sim_awake(sim_t *self, uint32_t host);
 /*  Whether a HELLO of that host may still be on a path whose length is hidden. */

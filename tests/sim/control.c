@@ -6,7 +6,8 @@ bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet)
 {
     tnd_msg_kind_t kind = packet->msg.kind;
     bool lasts = kind == TND_MSG_OPENING || kind == TND_MSG_FACTS || kind == TND_MSG_STREAM ||
-                 kind == TND_MSG_READY || kind == TND_MSG_TOUCH || kind == TND_MSG_SCALE;
+                 kind == TND_MSG_READY || kind == TND_MSG_TOUCH || kind == TND_MSG_SCALE ||
+                 (kind == TND_MSG_ASK && packet->msg.note.number == TND_UNKNOWN);
     return packet->chain != self->chain && !self->plan.repeats && kind > TND_MSG_PONG && !lasts;
 }
 

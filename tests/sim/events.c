@@ -51,6 +51,7 @@ static void scan(sim_t *self)
     sim_check_all(self);
     sim_links_check(self);
     sim_touches_check(self);
+    sim_signals_check(self);
     uint64_t since = self->progress_at > self->faults_end ? self->progress_at : self->faults_end;
     since = since > self->touched_until ? since : self->touched_until;
     since = since > self->crossing_until ? since : self->crossing_until;
@@ -76,6 +77,7 @@ static void (*const of_none[SIM_AT_KINDS])(sim_t *,
                                            uint32_t) = {[SIM_AT_BOOT] = sim_process_boot,
                                                         [SIM_AT_PARENT] = sim_process_look_after,
                                                         [SIM_AT_FAULT] = sim_fault_strike,
+                                                        [SIM_AT_SIGNAL] = sim_signal,
                                                         [SIM_AT_EARLY] = sim_fault_early};
 static void (*const of_run[SIM_AT_KINDS])(sim_t *) = {[SIM_AT_DRAIN] = sim_touch_drain,
                                                       [SIM_AT_TOUCH] = sim_touch,

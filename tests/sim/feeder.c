@@ -265,12 +265,10 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     uint64_t at = step - self->base;
     bool known = at < self->reference.step_count;
     uint64_t first = known ? self->reference.steps[at].first : 0;
-    uint32_t size = known ? self->reference.steps[at].size : plan->size;
     sim_validations_start(self, id, &effect->msg.slice);
     for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++) {
-        uint32_t offset, count;
-        sim_reference_part(plan, size, effect->msg.slice.step_rows, plan->feeder_first[feeder] + r,
-                           &offset, &count);
+        uint32_t replica = plan->feeder_first[feeder] + r;
+        uint32_t offset = known ? self->reference.steps[at].offset[replica] : 0;
         for (uint32_t i = 0; i < slot->count[r]; i++)
             sim_digest_add(slot->digest, first + offset + i, slot->ids[r][i]);
         slot->rows += slot->count[r];
@@ -374,7 +372,7 @@ void sim_feeder_model(sim_t *self, uint32_t id)
         actor->last_report = sim_checkpoint_part(self, id, done);
     actor->over = true;
     msg.note.payload = actor->last_report;
-    msg.note.number = tnd_feeder_core_cuts(actor->machine);
+    msg.generation = tnd_feeder_core_generation(actor->machine);
     sim_actor_control(self, actor, &msg);
 }
 

@@ -18,9 +18,8 @@ void sim_leader_finish(sim_t *self)
         return;
     }
     bool all = self->checkpoint != NULL || plan->repeats;
-    for (uint32_t f = 0; f < (all ? plan->feeders : 1); f++)
-        if (!self->model_said[plan->first_feeder + f])
-            return;
+    if (tnd_leader_core_awaits_model(self->run.session, all ? TND_NOBODY : plan->first_feeder))
+        return;
     if (self->checkpoint != NULL && !self->closed)
         sim_checkpoint_end(self);
     self->closed = true;
@@ -104,6 +103,7 @@ static void greet_leader(sim_t *self, uint32_t h)
     tnd_leader_presence_up(&self->hosts[h].leader, sim_clock(self, h));
     sim_start_greet(self, h);
     sim_lives_forget(self, h);
+    sim_signals_greet(self, h);
     for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++) {
         const sim_actor_t *feeder = &self->actors[id];
         if (feeder->host == h && feeder->over)
@@ -192,7 +192,10 @@ static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
         sim_touches_follow(self);
         break;
     case TND_MSG_ASK:
-        sim_finish_heard(self, h, msg->note.number);
+        if (msg->note.number == TND_UNKNOWN)
+            tnd_run_drain(&self->run);
+        else
+            sim_finish_heard(self, h, msg->note.number);
         break;
     case TND_MSG_TOUCH:
         sim_touches_heard(self, h, msg);
@@ -215,10 +218,7 @@ static void actor_message(sim_t *self, const tnd_msg_t *msg)
     const void *report = msg->kind == TND_MSG_MODEL    ? msg->note.payload
                          : msg->kind == TND_MSG_COMMIT ? msg->commit.payload
                                                        : NULL;
-    if (msg->kind == TND_MSG_MODEL)
-        self->model_said[msg->from] = self->model_said[msg->from] ||
-                                      msg->note.number >= tnd_leader_core_cuts(self->run.session);
-    else
+    if (msg->kind != TND_MSG_MODEL)
         sim_validator_report(self, msg);
     if (msg->kind == TND_MSG_LAST)
         sim_fault_moment(self);
@@ -293,7 +293,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         break;
     case TND_EFFECT_OUTCOME:
         self->closing = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&
-                        tnd_leader_core_generation(self->run.session) > 0;
+                        tnd_leader_core_has_begun(self->run.session);
         if (!self->closing || self->feeder_dead)
             self->over = true;
         sim_fault_last(self);
@@ -375,6 +375,7 @@ void sim_leader_start(sim_t *self)
                                        .host_count = plan->hosts,
                                        .host_flags = self->host_flags,
                                        .lanes = plan->lanes,
+                                       .lanes_alike = plan->feed == TND_FEED_PIECES,
                                        .start_timeout_ns = plan->start_timeout_ns,
                                        .hung_after_ns = plan->hung_after_ns,
                                        .restart_timeout_ns = 3 * plan->dead_after_ns,
@@ -390,9 +391,12 @@ void sim_leader_start(sim_t *self)
     }
     for (uint32_t h = 0; h < plan->hosts; h++)
         self->host_flags[h] = h == plan->spare ? TND_HOST_SPARE : 0;
+    const tnd_leader_core_t *before = self->run.session;
     self->run.session =
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));
+    if (config.generation > 0)
+        tnd_leader_core_follow(self->run.session, before);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;
     for (uint32_t f = 0; f < plan->feeders; f++)

@@ -137,6 +137,8 @@ static void print_config(const sim_plan_t *plan)
            tnd_split_name(plan->split), remainders[plan->remainder],
            plan->span_epochs ? "true" : "false", plan->hosts, plan->workers, plan->readers,
            plan->feeders, plan->reductions, plan->block_rows);
+    static const char *const feeds[] = {"together", "apart", "pieces"};
+    printf("\"feed\":\"%s\",", feeds[plan->feed]);
     printf("\"skip\":%u,\"by_length\":%s,\"cached\":%s,", plan->skip,
            sim_plan_stores(plan) ? "true" : "false", plan->cached ? "true" : "false");
     if (plan->take > 0)
@@ -236,7 +238,7 @@ static void print_summary(const job_t *all, double seconds)
     static const char *const names[] = {
         "events",     "blocks",  "checkpoints", "resumes",   "second_chains", "validations",
         "last_steps", "resumed", "silences",    "transfers", "strays",        "replaced",
-        "hangs",      "joins",   "openings",    "stalls",    "doubled"};
+        "hangs",      "signals", "joins",       "openings",  "stalls",        "doubled"};
     enum { NAMES = sizeof names / sizeof *names };
     _Static_assert((NAMES + SIM_FAULT_KINDS) * sizeof(uint64_t) == sizeof(sim_counts_t),
                    "each count has a name");

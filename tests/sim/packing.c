@@ -115,8 +115,8 @@ static void make_steps(walk_t *walk, uint32_t epoch, uint32_t next)
             continue;
         }
         sim_step_t *step = &self->steps[self->step_count];
-        *step = (sim_step_t){
-            .first = self->rows, .rows = (uint32_t)rows, .epoch = epoch, .size = plan->size};
+        *step = (sim_step_t){.first = self->rows, .rows = (uint32_t)rows, .epoch = epoch};
+        sim_reference_cut(plan, plan->size, step);
         step->step_of_epoch = (uint32_t)(self->step_count - before);
         if (self->step_count > 0)
             memcpy(step->digest, step[-1].digest, sizeof step->digest);

@@ -10,7 +10,15 @@
 enum { USE_GRAPH = 1, USE_PLACEMENT, USE_MADE, USE_ROGUE, USE_CUT, USE_KEEP, USE_KILLERS };
 enum { USE_AFTER = 8, USE_LATE, USE_FLAPS, USE_PORTS, USE_SIZES, USE_READ, USE_OPENING };
 enum { USE_PREEMPTED = 16, USE_CACHE, USE_BUCKETS, USE_SLEEP, USE_PACKING, USE_DEVICES };
-enum { USE_CURSOR = 15, USE_PARENTS = 22, USE_FINISH, USE_SPARE, USE_REWINDS = 40, USE_VALIDATION };
+enum {
+    USE_CURSOR = 15,
+    USE_PARENTS = 22,
+    USE_FINISH,
+    USE_SPARE,
+    USE_REWINDS = 40,
+    USE_VALIDATION,
+    USE_FEED
+};
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -23,6 +31,7 @@ uint64_t sim_plan_sample(const sim_plan_t *self, uint32_t lane, uint32_t epoch, 
 uint64_t sim_plan_row(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index,
                       uint32_t sub)
 {
+    lane = self->feed == TND_FEED_PIECES ? 0 : lane;
     return sim_row_id(lane, self->cached ? 0 : epoch, sim_plan_sample(self, lane, epoch, index),
                       sub);
 }
@@ -31,7 +40,8 @@ uint64_t sim_plan_row(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uin
 bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
 {
     uint64_t sample = sim_plan_sample(self, lane, epoch, index);
-    return self->killers > 0 && lane == self->killer_lane && (epoch == 0 || self->cached) &&
+    bool there = lane == self->killer_lane || self->feed == TND_FEED_PIECES;
+    return self->killers > 0 && there && (epoch == 0 || self->cached) &&
            sample >= self->killer_first && sample - self->killer_first < self->killers;
 }
 
@@ -138,6 +148,37 @@ static void draw_packing(sim_plan_t *self)
     self->cursor_every = 0;
 }
 
+/*  In every third run of several lanes each of them has replicas of its own.  With pieces each reads the
+ *  rows of all. */
+static void draw_feed(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_FEED);
+    if (self->lanes == 1 || self->lanes > SIM_REPLICAS || !sim_chance(&random, 35))
+        return;
+    self->feed = sim_chance(&random, 60) ? TND_FEED_APART : TND_FEED_PIECES;
+    self->replicas =
+        self->replicas < self->lanes ? self->lanes : self->replicas / self->lanes * self->lanes;
+    uint32_t rows = 0;
+    for (uint32_t l = 0; l < self->lanes; l++)
+        rows += self->count[l];
+    for (uint32_t l = 0; l < self->lanes && self->feed == TND_FEED_PIECES; l++)
+        self->count[l] = rows / self->lanes;
+    if (self->feed == TND_FEED_PIECES) {
+        self->size = 1 + self->size / self->lanes;
+        return;
+    }
+    bool legacy = self->split == TND_SPLIT_REBATCH_LEGACY;
+    uint32_t others = self->replicas - 1;
+    /* Every replica gets a row of a full batch. */
+    while (legacy ? (self->size + others) / self->replicas * others >= self->size
+                  : self->size < self->replicas)
+        self->size++;
+    if (legacy && self->remainder != TND_REMAINDER_PAD) {
+        self->cursor_every = self->lanes;
+        self->skip -= self->skip % self->lanes;
+    }
+}
+
 static void draw_graph(sim_plan_t *self)
 {
     static const uint32_t lane_counts[] = {1, 1, 1, 2, 2, 3, 4, 5, 8};
@@ -180,6 +221,7 @@ static void draw_graph(sim_plan_t *self)
     self->cursor_every = sim_chance(&random, 40) ? sim_between(&random, 1, 9) : 0;
     draw_buckets(self);
     draw_packing(self);
+    draw_feed(self);
     /* Programs of several hosts end their loops apart only if no reduction joins their steps. */
     self->finishes = sim_hash(self->seed, USE_FINISH) % 100 < 16;
     if (self->finishes && sim_hash(self->seed, USE_FINISH + 64) % 100 < 60)

@@ -35,6 +35,7 @@ typedef struct {
     uint32_t lanes, epochs, replicas, reductions;
     uint32_t size;
     tnd_split_t split;
+    tnd_lane_feed_t feed; /* PIECES: all lanes have the rows of lane 0 */
     tnd_remainder_t remainder;
     bool span_epochs, operations;
     bool measured; /* blocks carry the lengths of their rows */

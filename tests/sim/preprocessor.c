@@ -26,8 +26,8 @@ static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note, uint64_t
     return false;
 }
 
-/*  A row that kills costs five workers, unless something else happens meanwhile or its ticket is
- *  overdue. */
+/*  A row that kills costs each lane that has it five workers, unless something else happens meanwhile or
+ *  its ticket is overdue. */
 static void count_death(sim_t *self, const tnd_msg_t *block, uint64_t row)
 {
     const sim_plan_t *plan = &self->plan;
@@ -38,7 +38,8 @@ static void count_death(sim_t *self, const tnd_msg_t *block, uint64_t row)
         kill->fault != self->fault_next || self->now < self->faults_end)
         *kill = (sim_kills_t){
             .epoch = epoch, .generation = block->generation, .fault = self->fault_next};
-    if (++kill->deaths > 5 && plan->flaps == 0 && plan->overdue_ns == 0)
+    uint32_t lanes = plan->feed == TND_FEED_PIECES ? plan->lanes : 1;
+    if (++kill->deaths > 5 * lanes && plan->flaps == 0 && plan->overdue_ns == 0)
         sim_violate(self, "row %" PRIu64 " killed %u workers", row, kill->deaths);
 }
 

@@ -34,6 +34,7 @@ void sim_process_tick(sim_t *self, uint32_t h)
         sim_links_tick(self, id);
     }
     sim_lives_tick(self, h);
+    sim_signals_follow(self, h);
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
     /* A host ends without its leader, which lives as long as the session here. */
@@ -103,6 +104,7 @@ void sim_process_boot(sim_t *self, uint32_t h)
     if (h > 0)
         sim_link_birth(self, host->control, 0, false);
     host->table = NULL;
+    host->ending = (tnd_ending_t){0};
     sim_start_boot(self, h);
     sim_after(self, sim_below(&self->chance, 1000000), SIM_AT_TICK, h, host->boot, 0);
 }

@@ -13,7 +13,7 @@ typedef struct {
     bool last_of_epoch;
     uint64_t digest[2]; /* of the stream up to and including this step */
     uint64_t padded, dropped;
-    uint32_t size; /* if it were full */
+    uint32_t offset[SIM_REPLICAS], count[SIM_REPLICAS]; /* rows of each replica, within the step */
     /* with buckets or packed rows: the cursor after it */
     tnd_ledger_t ledger;
     tnd_position_t held;
@@ -52,16 +52,24 @@ typedef struct {
 
 void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store_t *store);
 
+/*  What the lanes give to a batch, and what they have used up after it. */
+typedef struct {
+    uint64_t take[SIM_LANES], gone[SIM_LANES];
+    uint64_t rows, dropped, padded;
+} sim_taken_t;
+
+/*  Batch `s` of an epoch in which lanes with replicas of their own have so many rows, of which `got` are
+ *  used up; also the parts of `step`. */
+void sim_apart_compose(const sim_plan_t *plan, uint64_t s, const uint64_t rows[SIM_LANES],
+                       const uint64_t got[SIM_LANES], sim_taken_t *taken, sim_step_t *step);
 /*  The steps of a plan with buckets; its lane's rows are made. */
 void sim_buckets_make(sim_reference_t *self);
 /*  Likewise, with packed rows, of so many documents; and how many packed rows these give at most. */
 void sim_packing_make(sim_reference_t *self, uint64_t documents, sim_store_t *store);
 uint64_t sim_packed_most(const sim_plan_t *plan, uint64_t documents);
 
-/*  What `replica` gets of a step of `rows` rows, of the `size` that were wanted: offset within the
- *  step, and how many. */
-void sim_reference_part(const sim_plan_t *plan, uint32_t size, uint32_t rows, uint32_t replica,
-                        uint32_t *offset, uint32_t *count);
+/*  Cuts a step of its `rows` rows, of the `size` that were wanted, over all replicas. */
+void sim_reference_cut(const sim_plan_t *plan, uint32_t size, sim_step_t *step);
 
 /*  One row at its place in the stream, as it enters the digest. */
 void sim_digest_add(uint64_t digest[2], uint64_t rank, uint64_t id);

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"))
-from lanes_reference import steps  # noqa: E402
+from lanes_reference import apart_steps, steps  # noqa: E402
 
 
 def cut(rows, plan):
@@ -28,8 +28,23 @@ def cut(rows, plan):
     return result
 
 
+def replicas_of(plan, lanes):
+    """The rows of each replica in each step."""
+    count, own = len(lanes), plan["replicas"] // len(lanes)
+    how = plan["remainder"], plan["span_epochs"], plan["skip"], plan["take"]
+    if plan["feed"] == "apart":
+        return apart_steps(plan["size"], lanes, own, plan["split"], *how)
+    if plan["feed"] == "together":
+        return [cut(rows, plan) for rows in steps(plan["size"], lanes, *how)]
+    # Piece r * lanes + l is of replica r of lane l.
+    pieces = [cut(rows, plan) for rows in steps(plan["size"], lanes[:1], *how)]
+    return [[step[replica % own * count + replica // own] for replica in range(plan["replicas"])] for step in pieces]
+
+
 def row(plan, lane, epoch, index, count):
-    """With a cache the rows of an epoch are those of the first, in another order."""
+    """With a cache the rows of an epoch are those of the first, in another order; with pieces all lanes have those of the
+    first."""
+    lane = 0 if plan["feed"] == "pieces" else lane
     if not plan["cached"]:
         return [lane, epoch, index]
     return [lane, 0, (index + epoch * (count // 2 + 1)) % count]
@@ -47,8 +62,7 @@ def check(program, seed):
         assert committed.setdefault(key, line["rows"]) == line["rows"], "seed %d: %s twice" % (seed, key)
     lanes = [[[row(plan, lane, epoch, index, len(positions)) + [sub] for index, made in enumerate(positions) for sub in range(made)]
               for epoch, positions in enumerate(epochs)] for lane, epochs in enumerate(plan["made"])]
-    expected = steps(plan["size"], lanes, plan["remainder"], plan["span_epochs"], plan["skip"],
-                     plan["take"])
+    expected = replicas_of(plan, lanes)
     if plan["steps_max"] is not None:
         expected = expected[:plan["steps_max"]]
     count = 1 + max((step for step, _ in committed), default=-1)
@@ -56,8 +70,8 @@ def check(program, seed):
     if early:  # it ends early, not everywhere in the same step
         count = next((s for s in range(count) for r in range(plan["replicas"]) if (s, r) not in committed), count)
     assert count == len(expected) or plan["drain"] or early, "seed %d: %d of %d steps" % (seed, count, len(expected))
-    for number, rows in enumerate(expected[:count]):
-        for replica, part in enumerate(cut(rows, plan)):
+    for number, parts in enumerate(expected[:count]):
+        for replica, part in enumerate(parts):
             assert committed[number, replica] == part, "seed %d step %d replica %d" % (seed, number, replica)
     return count
 

@@ -317,7 +317,7 @@ void sim_touches_check(sim_t *self)
     uint64_t since = self->touched_at > self->faults_end ? self->touched_at : self->faults_end;
     since =
         self->crossing_until > since ? self->crossing_until : since; /* slow links deliver first */
-    if (tnd_leader_core_generation(self->run.session) == 0 || self->now <= since + quiet_ns)
+    if (!tnd_leader_core_has_begun(self->run.session) || self->now <= since + quiet_ns)
         return;
     check_wishes(self);
     if (self->booked != step)

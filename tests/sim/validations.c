@@ -52,6 +52,17 @@ static bool is_expected(const sim_t *self)
     return next / every->epochs > ended / every->epochs;
 }
 
+/*  Whether that was the last step of the stream, as its rows say: the run ends, and is validated then.  A run
+ *  that resumes after it has not seen them. */
+static bool is_end(const sim_t *self)
+{
+    uint64_t step = self->booked - self->base;
+    const sim_reference_t *reference = &self->reference;
+    return step == reference->step_count && self->booked > self->from.step && !self->plan.rewinds &&
+           reference->steps[step - 1].last_of_epoch &&
+           reference->steps[step - 1].epoch + 1 == self->plan.epochs;
+}
+
 void sim_validations_check(sim_t *self)
 {
     tnd_validation_place_t place;
@@ -64,7 +75,7 @@ void sim_validations_check(sim_t *self)
         return;
     }
     sim_say(self, "a validation begins after %" PRIu64 " steps", self->booked);
-    if (self->validation.made == self->booked || !is_expected(self))
+    if (self->validation.made == self->booked || !is_expected(self) || is_end(self))
         sim_violate(self, "a validation begins after %" PRIu64 " steps, where none is due",
                     self->booked);
     self->validates = true;

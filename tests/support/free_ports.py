@@ -2,36 +2,42 @@
 
 Tests run beside each other, and a port is used some time after it was found free.  So every process
 locks a block of ports, as long as it lives, and gives out each of them once.  All are below those that
-Linux gives to connections (net.ipv4.ip_local_port_range, from 32768).
+Linux gives to connections (net.ipv4.ip_local_port_range, from 32768).  Tests of other checkouts have the
+same ports, so the locks are in one folder, whatever TMPDIR is.
 """
 import fcntl
 import os
 import pathlib
 import socket
-import tempfile
 
 FIRST, BLOCK, BLOCKS = 20000, 64, 190
-_locks = []  # open files
+_locks = {}  # open files
 _next = _end = 0
+
+
+def _lock(block):
+    """Whether this process has locked a block, now or before."""
+    folder = pathlib.Path(f"/tmp/tundish-ports-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    lock = _locks.get(block) or open(folder / str(block), "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        return False
+    _locks[block] = lock
+    return True
 
 
 def _take_block():
     """Locks another block; others may have been locked by this process before."""
     global _next, _end
-    folder = pathlib.Path(tempfile.gettempdir()) / f"tundish-ports-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
     for i in range(BLOCKS):
         block = (os.getpid() + i) % BLOCKS
-        lock = open(folder / str(block), "w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            continue
-        _locks.append(lock)
-        _next, _end = FIRST + block * BLOCK, FIRST + (block + 1) * BLOCK
-        return
-    raise AssertionError(f"every block of ports is locked in {folder}")
+        if block not in _locks and _lock(block):
+            _next, _end = FIRST + block * BLOCK, FIRST + (block + 1) * BLOCK
+            return
+    raise AssertionError("every block of ports is locked")
 
 
 def _are_free(address, first, count):
@@ -46,6 +52,12 @@ def _are_free(address, first, count):
     finally:
         for probe in probes:
             probe.close()
+
+
+def locks(first, count):
+    """Whether these ports are free, and no other process has locked one of them."""
+    blocks = {(port - FIRST) // BLOCK for port in range(first, first + count)}
+    return all(map(_lock, blocks)) and _are_free("127.0.0.1", first, count)
 
 
 def free_range(address, count=8):

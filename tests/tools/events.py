@@ -101,7 +101,7 @@ def test_it_ends_in_time_and_refuses_what_it_cannot_show(folder):
                 (("tap", "read..", RUN), 2, "`read..` is neither an edge such as"),
                 (("tap", "..read", RUN), 2, "neither an edge"),
                 (("latency", "read..", RUN), 2, "is not a pair"),
-                (("follow",), 2, "--sample POSITION is missing"),
+                (("follow",), 2, "--sample POSITION or --row F:N is missing"),
                 (("follow", "--sample", "x"), 2, "takes a number"),
                 (("latency", "read"), 2, "is not a pair"),
                 (("latency", "feed..read", RUN, "-d", "50ms"), 1, "nothing passed")]:

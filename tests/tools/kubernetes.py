@@ -4,6 +4,7 @@ are processes here."""
 import os
 import shutil
 import subprocess
+import time
 import sys
 
 from command import BUILD, FEED, ROOT, TUNDISH, arrays, holds, main, run, same, topology
@@ -22,9 +23,9 @@ def objects(text):
     return list(yaml.safe_load_all(text))
 
 
-def prepare(folder, top="start_timeout: 20s\n"):
+def prepare(folder, top="start_timeout: 20s\n", rows="epochs: 1"):
     arrays(folder)
-    path = topology(folder, actors=PREP + FEED % "", links=["read -> prep -> batch -> feed"],
+    path = topology(folder, actors=PREP + FEED % "", links=["read -> prep -> batch -> feed"], read=f", {rows}",
                     top=f"name: My run_2\nlanes: 2\n{top}", batch="size: 16, replicas: 4")
     over = folder / "spmd.yaml"
     over.write_text(OVER)
@@ -88,12 +89,12 @@ def test_files_of_any_text_arrive_as_they_are(folder):
     holds(str(objects(manifest(path, over))[2]), "'--resume'")
 
 
-def test_pods_run_as_the_manifest_says(folder):
-    path, over = prepare(folder)
+def pods(folder, path, over):
+    """A function that starts the pod of an index as the manifest says, with names of its own; None: it cannot be done."""
     files, _, job = objects(manifest(path, over))
     if os.getuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         print("skipped: names of pods need a mount namespace")
-        return
+        return None
     (folder / "files").mkdir()
     for name, text in files["data"].items():
         (folder / "files" / name).write_text(text)
@@ -104,20 +105,77 @@ def test_pods_run_as_the_manifest_says(folder):
     same(command[0], "tundish")
     command[command.index("/data")] = str(folder)
     name = job["metadata"]["name"]
-    started = []
-    for index in (1, 2, 3, 0):  # rank 0 is the last, and its name appears with it
+
+    def start(index):
         if index == 0:
-            names.write_text(names.read_text() + f"127.0.0.1 {name}-0.{job['spec']['template']['spec']['subdomain']}\n")
+            names.write_text(f"127.0.0.1 localhost\n127.0.0.1 {name}-0.{job['spec']['template']['spec']['subdomain']}\n")
         variables = {one["name"]: one["value"] for one in container["env"]}
-        started.append(subprocess.Popen(
+        return subprocess.Popen(
             ["unshare", "-m", "sh", "-c", f"mount --bind {names} /etc/hosts && exec \"$@\"", "pod", TUNDISH, *command[1:]],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=clean(JOB_COMPLETION_INDEX=str(index), HOSTNAME=f"{name}-{index}", **variables)))
+            env=clean(JOB_COMPLETION_INDEX=str(index), HOSTNAME=f"{name}-{index}", **variables))
+    return start
+
+
+def test_pods_run_as_the_manifest_says(folder):
+    path, over = prepare(folder)
+    start = pods(folder, path, over)
+    if start is None:
+        return
+    order = (1, 2, 3, 0)  # rank 0 is the last, and its name appears with it
+    started = [start(index) for index in order]
     ended = [(one.communicate(timeout=40), one.returncode) for one in started]
     same([code for _, code in ended], [0] * 4, ended)
     same(stream(ended[3][0][0]), alone(path))
-    for rank, (texts, _) in zip((1, 2, 3, 0), ended):
-        holds(texts[1], f"launch: kubernetes job {name}, rank {rank} of 4 is host node{rank}")
+    for rank, (texts, _) in zip(order, ended):
+        holds(texts[1], f"launch: kubernetes job my-run-2, rank {rank} of 4 is host node{rank}")
+
+
+def test_pods_follow_the_name_of_rank_0_to_another_address(folder):
+    path, over = prepare(folder)
+    start = pods(folder, path, over)
+    if start is None or not os.path.exists("/proc/net/if_inet6"):
+        return
+    # The name is that of an earlier pod, where nothing listens.
+    (folder / "hosts").write_text("127.0.0.1 localhost\n::1 my-run-2-0.my-run-2\n")
+    others = [start(index) for index in (1, 2, 3)]
+    time.sleep(1)  # they dial there meanwhile; nothing tells that
+    started = [start(0), *others]
+    ended = [(one.communicate(timeout=40), one.returncode) for one in started]
+    same([code for _, code in ended], [0] * 4, ended)
+
+
+def test_a_pod_that_is_killed_is_started_again(folder):
+    path, over = prepare(folder, top="start_timeout: 20s\ndead_after: 2s\nrestarts: {run: 3}\n", rows="epochs: forever")
+    start = pods(folder, path, over)
+    if start is None:
+        return
+    every = [start(index) for index in range(4)]
+
+    def has_met(process, times):
+        while times:
+            line = process.stderr.readline()
+            assert line, [one.communicate(timeout=40) for one in every]
+            times -= "rank 0 of 4 is host node0" in line
+    has_met(every[0], 1)
+    every[2].kill()
+    every[2].communicate()
+    every[2] = start(2)
+    has_met(every[0], 1)
+    while "epoch" not in every[0].stdout.readline():
+        pass
+    every[0].kill()  # the leader: the others end, and Kubernetes starts each again
+    same([one.wait(40) for one in every[1:]], [75] * 3)
+    for one in every:
+        one.communicate()
+    every = [start(index) for index in range(4)]
+    has_met(every[0], 1)
+    while "epoch" not in every[0].stdout.readline():
+        pass
+    for one in every:
+        one.terminate()
+    ended = [(one.communicate(timeout=40), one.returncode) for one in every]
+    same([code for _, code in ended], [130] * 4, ended)
 
 
 def test_a_leader_without_a_name_is_lost_not_wrong(folder):

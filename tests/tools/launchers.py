@@ -4,7 +4,10 @@ one process."""
 import contextlib
 import functools
 import os
+import pathlib
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -122,6 +125,66 @@ def check_batch(folder, environment):
     same(digests(text.read_text()), one_process(), text.read_text())
     holds(text.read_text(), ", rank 3 of 4 is host node3 (127.0.0.1); node0 leads at")
     assert list((folder / "kept").glob("step-*")), text.read_text()
+
+
+LOSSES = "start_timeout: 4s\ndead_after: 2s\nrestarts: {{run: 3}}\ncheckpoint: {{dir: {folder}/kept, every: 20 steps}}\n"
+
+
+def spmd(folder):
+    """The overlay of the examples, for a run that resumes."""
+    path = folder / "spmd.yaml"
+    path.write_text(LOSSES.format(folder=folder) + (EXAMPLES / "spmd.yaml").read_text())
+    return path
+
+
+def tasks_of(path):
+    """The processes that run a file, by their rank; not those that started them."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            rank = re.search(rb"\0(?:SLURM_PROCID|OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)", b"\0" + pathlib.Path(f"/proc/{pid}/environ").read_bytes())
+            if str(path).encode() in words and words[0].endswith(b"tundish") and rank:
+                found[int(rank[1])] = int(pid)
+    return found
+
+
+def loses(folder, start, environment, victim=2):
+    """Exit code and output of a launcher of which a task is killed after a checkpoint."""
+    over = spmd(folder)
+    words = [*start, TUNDISH, "run", FASHION[0], over, *SHORT, "--resume"]
+    process = subprocess.Popen([*map(str, words)], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    end = time.monotonic() + 60
+    while not list((folder / "kept").glob("step-*/manifest")) or len(tasks_of(over)) < 4:
+        assert time.monotonic() < end and process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+    os.kill(tasks_of(over)[victim], signal.SIGKILL)
+    out, _ = process.communicate(timeout=90)
+    same(tasks_of(over), {})
+    return process.returncode, out
+
+
+def test_a_task_of_srun_is_killed_and_the_others_resume(folder):
+    if is_missing("slurmctld", "slurmd", "srun") or os.geteuid() != 0:
+        return
+    with slurm(folder) as environment:
+        code, out = loses(folder, ["srun", "-N1", "-n4"], {**environment, **fashion(SLURM_CONF=environment["SLURM_CONF"])})
+        assert code != 0, out  # srun's own: a task was killed
+        same(digests(out), one_process(), out)
+        holds(out, "host node2 was lost with the replicas that it carried", "rank 0 of 3 is host node0")
+
+
+def test_a_task_of_mpirun_is_killed_and_it_is_started_again_by_hand(folder):
+    for name, words in (("mpirun.openmpi", ["--allow-run-as-root", "--oversubscribe"]), ("mpirun.mpich", [])):
+        if is_missing(name):
+            continue
+        shutil.rmtree(folder / "kept", ignore_errors=True)
+        start = [name, *words, "-n", "4"]
+        code, out = loses(folder, start, fashion())
+        assert code != 0 and not digests(out), (name, out)
+        out, err = launch([*start, TUNDISH, "run", FASHION[0], spmd(folder), *SHORT, "--resume"], fashion())
+        same(digests(out), one_process(), err)
+        holds(out + err, "steps before this run, which resumed after them")
 
 
 def test_srun_starts_a_host_for_each_task(folder):

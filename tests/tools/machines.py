@@ -16,6 +16,7 @@ OVER = "hosts:\n  node[*]: {lanes: each, actors: [read, prep, batch, feed]%s}\n"
 VIA = """#!/bin/sh
 machine=$1; shift
 echo $$ >> {folder}/pids
+echo $$ > {folder}/$machine.pid
 [ -e {folder}/$machine.does ] && . {folder}/$machine.does
 exec "$@"
 """
@@ -207,6 +208,38 @@ def test_a_run_whose_sender_is_killed_drains(folder):
         if victim == "command":
             same(code, 137, err)
             holds(err, "tundish up: machine 127.0.0.", "was killed by signal 9 (Killed)")
+        nothing_is_left(folder)
+
+
+def says(process, words):
+    """What it has said on stderr until these words."""
+    said = ""
+    while words not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    return said
+
+
+def test_a_machine_whose_process_is_killed_is_started_again_or_left_out(folder):
+    path, over = prepare(folder, more=", min: 2", rows="epochs: forever",
+                         top="start_timeout: 8s\ndead_after: 2s\nrestarts: {run: 3}\n")
+    for does in (None, "exit 255"):
+        process = up(folder, path, over)
+        said = says(process, "rank 2 of 4 is host node2")
+        until(process, "epoch ")
+        if does:
+            (folder / "127.0.0.3.does").write_text(does)
+        os.kill(int((folder / "127.0.0.3.pid").read_text()), signal.SIGKILL)
+        said += says(process, "the hosts that are there start again at the start (1 of 3)")
+        if does:
+            said += says(process, "rank 0 of 3 is host node0")
+            holds(said, "machine 127.0.0.3: ", "ended with 255 before the files had arrived")
+        holds(said, "was killed by signal 9 (Killed): it is started again")
+        until(process, "epoch ")
+        process.send_signal(signal.SIGINT)
+        code, out, err = end(process)
+        same(code, 130, err)
         nothing_is_left(folder)
 
 

@@ -8,8 +8,11 @@ import sys
 import time
 
 from command import BUILD, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
+from free_ports import locks
 from launched import PREP, PROGRAM, alone, clean, stream
 
+# Runs find each other by the names of their jobs, and their ports derive from them: no other process has these.
+NUMBER = os.getpid()
 OVER = "hosts:\n  node[*]: {lanes: each, actors: [read, prep, batch, feed]%s}\n"
 
 
@@ -31,12 +34,12 @@ def by_hand(size, **more):
 
 
 def srun(size):
-    return [{"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "0", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank),
+    return [{"SLURM_JOB_ID": str(NUMBER), "SLURM_STEP_ID": "0", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank),
              "SLURM_STEP_NUM_TASKS": str(size), "SLURM_STEP_NODELIST": "c7"} for rank in range(size)]
 
 
 def openmpi(size):
-    return [{"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(size), "PMIX_NAMESPACE": "31",
+    return [{"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(size), "PMIX_NAMESPACE": str(NUMBER),
              "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": str(size)} for rank in range(size)]
 
 
@@ -65,7 +68,7 @@ def test_every_launcher_has_the_stream_of_one_process(folder):
     wanted = alone(path)
     with socket.create_server(("127.0.0.1", 0)) as agent:  # as torchrun's agent listens
         port = agent.getsockname()[1]
-        for variables, known in ((by_hand(4), "hand"), (srun(4), "slurm job 17"), (openmpi(4), "openmpi job 31"),
+        for variables, known in ((by_hand(4), "hand"), (srun(4), f"slurm job {NUMBER}"), (openmpi(4), f"openmpi job {NUMBER}"),
                                  (mpich(4), "mpich"), (torchrun(4, port), "torchrun")):
             ended = end(begin([TUNDISH, "run", path, over], variables))
             for rank, (code, _, err) in enumerate(ended):
@@ -129,7 +132,7 @@ def test_programs_meet_too(folder):
 def test_jobs_of_one_graph_do_not_mix(folder):
     path, over = graph(folder), overlay(folder)
     wanted = alone(path)
-    jobs = [begin([TUNDISH, "run", path, over, "--quiet"], by_hand(2, TUNDISH_JOB=f"j{job}")) for job in range(6)]
+    jobs = [begin([TUNDISH, "run", path, over, "--quiet"], by_hand(2, TUNDISH_JOB=f"{NUMBER}.{job}")) for job in range(6)]
     # Neither of these names its job, and they have the same ports.
     twins = [begin([sys.executable, "-c", RUNS_TWO, TUNDISH, path, over], [{}]) for _ in range(2)]
     for job in jobs:
@@ -300,16 +303,16 @@ def test_both_sides_name_a_mistake(folder):
     path, over = graph(folder), overlay(folder)
     other = folder / "other.yaml"
     other.write_text(path.read_text().replace("seed: 7", "seed: 8"))
-    job = by_hand(2, TUNDISH_JOB="j")
+    job = by_hand(2, TUNDISH_JOB=f"{NUMBER}")
     ended = end(begin([TUNDISH, "run", path, over], job[:1]) + begin([TUNDISH, "run", other, over], job[1:]))
     for code, _, err in ended:
         same(code, 75, err)
         holds(err, "rank 1 (127.0.0.1) has graph ", ", and rank 0 has ", "with the same files and options")
-    ended = end(begin([TUNDISH, "run", path, over], job[:1] + by_hand(3, TUNDISH_JOB="j")[1:2]))
+    ended = end(begin([TUNDISH, "run", path, over], job[:1] + by_hand(3, TUNDISH_JOB=f"{NUMBER}")[1:2]))
     for code, _, err in ended:
         same(code, 75, err)
         holds(err, "rank 1 (127.0.0.1) is one of 3 processes, and rank 0 one of 2")
-    three = by_hand(3, TUNDISH_JOB="j")
+    three = by_hand(3, TUNDISH_JOB=f"{NUMBER}")
     twice = begin([TUNDISH, "run", path, over, "--set", "start_timeout=1s"], three[:1] + three[1:2] * 2)
     ended = end(twice)
     same([code for code, _, _ in ended], [75] * 3, ended)
@@ -378,17 +381,29 @@ def test_ports(folder):
         ((code, _, err),) = end(begin([TUNDISH, "run", path, over], by_hand(2)[:1]))
         same(code, 1, err)
         holds(err, str(port))
-    derived = int(ended_port(end(begin([TUNDISH, "run", path, overlay(folder)], by_hand(2, TUNDISH_JOB="k")))))
+    job, derived = job_of_free_ports(path, over)
+    over = overlay(folder)
     with socket.create_server(("127.0.0.1", derived)):
-        ended = end(begin([TUNDISH, "run", path, overlay(folder)], by_hand(2, TUNDISH_JOB="k")))
+        ended = end(begin([TUNDISH, "run", path, over], job))
         same([code for code, _, _ in ended], [0, 0], ended)
         same(int(ended_port(ended)), derived + 1)
     taken = [socket.create_server(("127.0.0.1", derived + number)) for number in range(16)]
-    ((code, _, err),) = end(begin([TUNDISH, "run", path, overlay(folder)], by_hand(2, TUNDISH_JOB="k")[:1]))
+    ((code, _, err),) = end(begin([TUNDISH, "run", path, over], job[:1]))
     same((code, err.count("\n")), (1, 1), err)
     holds(err, f"none of the 16 ports from {derived} on that derive from the job is free: write `port:`")
     for one in taken:
         one.close()
+
+
+def job_of_free_ports(path, over):
+    """The processes of a job whose 16 ports no other test has, and the first of the ports, which its run had."""
+    over.write_text(OVER % "")
+    for number in range(20):
+        job = by_hand(2, TUNDISH_JOB=f"{NUMBER}-{number}")
+        derived = int(ended_port(end(begin([TUNDISH, "run", path, over], job))))
+        if derived % 16 == 0 and locks(derived + 1, 15):
+            return job, derived
+    raise AssertionError("each job has a port that another test has")
 
 
 def ended_port(ended):

@@ -333,6 +333,18 @@ def test_a_shuffle_that_each_new_feed_repeats_is_noted_once(folder):
         next(feed)
 
 
+def test_c_a_shuffle_that_each_new_session_repeats_is_noted_once(folder):
+    arrays(folder)
+    path, lines = topology(folder, read=", order: [{shuffle: {buffer: 7}}]", links=["read -> batch -> rows"], actors="  rows: {kind: feeder}\n"), []
+    take = _library.LogFunction(lambda line, _: lines.append((line.contents.level, line.contents.text.decode())))
+    for _ in range(3):
+        graph, session = loaded(path)
+        _library.session_log(session, 2, take, None)
+        same(pulled(_library.session_feed(session, None))[0], END)
+        same(destroyed(graph, session), (OK, ""))
+    same([level for level, text in lines if "the same rows in the same order as one before it" in text], [2], lines)
+
+
 def test_memory_is_checked_as_by_commands(folder):
     """The same text and advice, up to a budget that fits."""
     arrays(folder)

@@ -181,11 +181,64 @@ def test_how_files_come_into_memory_is_explained(folder):
 
 
 def test_only_sources_of_files_can_be_shared_out_by_file(folder):
-    path = graph(folder, read=", shard: file")
+    path = graph(folder, read=", shard: file", top="lanes: 2\n")
     path.write_text(path.read_text().replace("npy: {x", "memory: {x"))
     code, _, err = run("validate", path)
     same(code, 78)
     holds(err, "`memory` has no files", "shard: index", f"{path}:")
+
+
+def own_replicas(folder, read, batch, lanes=2):
+    """Where lanes are to feed replicas of their own: the exit code, and what is said."""
+    arrays(folder)
+    return run("validate", graph(folder, top=f"lanes: {lanes}\n", read=read, batch=batch))
+
+
+def test_lanes_need_as_many_replicas_each(folder):
+    for read, batch, said in (
+            (", shard: pieces", "size: 6, replicas: 3", "`shard: pieces`: each lane feeds replicas of its own, but 2 lanes do not divide 3 replicas"),
+            ("", "size: 6, replicas: 3, apart: true", "`apart: true`: each lane feeds replicas of its own, but 2 lanes do not divide 3 replicas"),
+            ("", "size: 3, replicas: 4, apart: true", "a batch of 3 rows leaves some of 4 replicas without rows in every step, with `split: rebatch_v2`"),
+            ("", "size: 6, replicas: 4, split: rebatch_legacy, apart: true", "a batch of 6 rows leaves some of 4 replicas"),
+            ("", "size: 7, replicas: 4, split: rebatch_legacy, apart: true, skip: 3", "a batch of a lane lasts 2 steps, and `skip` would end within one"),
+            (", shard: pieces, order: [{shard: {count: lanes, index: lane}}]", "size: 6, replicas: 2", "with `shard: pieces` each lane has all rows")):
+        code, _, err = own_replicas(folder, read, batch)
+        same(code, 78, err)
+        holds(err, said, "error[T0")
+        assert re.search(r"\.yaml:\d+:\d+: error", err), err
+    for batch in ("size: 4, replicas: 4, apart: true", "size: 7, replicas: 4, split: rebatch_legacy, apart: true, skip: 4",
+                  "size: 8, replicas: 4, split: rebatch_v2, apart: true, skip: 3"):
+        code, _, err = own_replicas(folder, "", batch)
+        same((code, "error" in err), (0, False), err)
+
+
+def test_auto_is_what_tensorflow_does_and_explained(folder):
+    arrays(folder)
+    (folder / "text.txt").write_text("1\n2\n")
+    (folder / "more.txt").write_text("3\n")
+    text = "text: {files: [%s, %s]}" % (folder / "text.txt", folder / "more.txt")
+    for source, shard, batch, wanted in (
+            (None, "auto", "", {"shard": ("pieces", "`npy` is an array"), "split": ("rebatch_legacy", "the reader has `shard: pieces`")}),
+            (text, "auto", "", {"shard": ("file", "`text` reads files"), "split": ("rebatch_v2", "`text` reads files")}),
+            (None, "index", "", {"split": ("rebatch_legacy", "`npy` is an array or a callback in TensorFlow")}),
+            (None, "off", ", apart: true", {"split": ("rebatch_v2", "not by pieces")})):
+        path = graph(folder, top="lanes: 2\n", read=f", shard: {shard}", batch=f"size: 8, replicas: 4, split: auto{batch}")
+        if source:
+            path.write_text(re.sub(r"source: \{npy: \{.*?\}\}", "source: {%s}" % source, path.read_text()))
+        code, out, err = run("explain", path, "--json")
+        same(code, 0, err)
+        chain = json.loads(out)["chains"][0]
+        same({choice["option"]: choice["chosen"] for choice in chain["choices"]}, {key: value[0] for key, value in wanted.items()})
+        for choice in chain["choices"]:
+            holds(choice["why"], wanted[choice["option"]][1])
+        same(chain["lanes"], "pieces" if "pieces" in str(wanted) and shard == "auto" and not source else "apart" if batch else "together")
+        code, out, _ = run("explain", path)
+        holds(out, *(f"{value[0]} (auto): " for value in wanted.values()))
+    one = graph(folder, read=", shard: auto", batch="size: 8, split: auto")
+    # The graph has what it means: a run resumes with it written out.
+    written = folder / "written.yaml"
+    written.write_text(one.read_text().replace("shard: auto", "shard: pieces").replace("split: auto", "split: rebatch_legacy"))
+    same(run("diff", "--graph", one, written)[0], 0)
 
 
 def test_what_is_skipped_and_taken_must_leave_rows(folder):

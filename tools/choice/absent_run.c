@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/observe/statistics.h"
+#include "runtime/pages/page_folders.h"
 #include "runtime/text/printable.h"
 
 const char *tnd_absent_run_text(const char *run, const char *leader, const tnd_inspection_t *look,

@@ -81,6 +81,7 @@ static const tnd_argument_t arguments[] = {
     {"--remove", NULL, "removes indexes", TAKES(FLAG, remove)},
     {"--stream", NULL, "prints a line of JSON every --interval", TAKES(FLAG, stream)},
     {"--bad", NULL, "shows the bad records of the run", TAKES(FLAG, bad)},
+    {"--run", NULL, "starts the whole run again, from its newest checkpoint", TAKES(FLAG, whole)},
     {"--restarts", NULL, "shows what was started again, and why", TAKES(FLAG, restarts)},
     {"--pages", NULL,
      "with --stream: prints copies of the statistics, for --via on another machine",
@@ -115,6 +116,8 @@ static const tnd_argument_t arguments[] = {
     {"--timeout", "TIME", "waits for TIME at most, such as 30s", TAKES(TEXT, timeout)},
     {"--last", NULL, "takes what was recorded last, without waiting for more", TAKES(FLAG, last)},
     {"--sample", "POSITION", "the position to follow", TAKES(COUNT, sample)},
+    {"--row", "F:N", "the row to follow: row N, from 0, of data file F", TAKES(TEXT, row)},
+    {"--epoch", "N", "in epoch N, from 0, instead of the current one", TAKES(COUNT, epoch)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
     {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},
     {"--html", NULL, "writes a page for a browser", TAKES(FLAG, html)},
@@ -328,9 +331,12 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
     tnd_setting_t *settings = tnd_allocate_zeroed(count + 1, sizeof *settings);
     *request = (tnd_request_t){.files = files,
                                .settings = settings,
+                               .words = words,
+                               .word_count = count,
                                .steps = UINT64_MAX,
                                .sample = UINT64_MAX,
-                               .step = UINT64_MAX};
+                               .step = UINT64_MAX,
+                               .epoch = UINT64_MAX};
     *code_p = TND_EXIT_OK;
     bool options = true;
     for (size_t i = 0; i < count && *code_p == TND_EXIT_OK; i++) {

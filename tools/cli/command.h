@@ -31,18 +31,21 @@ typedef struct {
 typedef struct {
     const char *const *files; /* operands, in order */
     size_t file_count;
+    char *const *words; /* the command line after the command's name, as it was given */
+    size_t word_count;
     size_t divider; /* how many of them are before `--`; file_count without `--` */
     const tnd_setting_t *settings;
     size_t setting_count;
     const char *host, *launch, *data, *report, *metrics, *at, *npz, *log_level,
         *save; /* NULL: not given */
     const char *output, *png, *as, *split, *interval, *via, *on, *leader, *meet, *http, *listen,
-        *token;
+        *token, *row;
     const char *resume;   /* "latest": without a value */
     const char *evaluate; /* the same */
     uint64_t steps;       /* UINT64_MAX: not given */
     uint64_t sample;      /* a position; UINT64_MAX: not given */
     uint64_t step;        /* UINT64_MAX: not given */
+    uint64_t epoch;       /* UINT64_MAX: not given */
     const char *position; /* NULL: not given */
     const char *duration; /* NULL: not given */
     const char *timeout;  /* NULL: not given */
@@ -52,7 +55,7 @@ typedef struct {
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json, fed, requeue, watch;
     bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once,
-        read_only, bad, restarts;
+        read_only, bad, restarts, whole;
 } tnd_request_t;
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */

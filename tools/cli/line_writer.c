@@ -206,28 +206,30 @@ static tnd_status_t start(tnd_line_writer_t **self_p, int file, const char *path
     return status;
 }
 
-/*  Removes what a file has, unless another process still writes it. */
-static tnd_status_t empty(int file, const char *path, tnd_error_t *error)
+/*  Locks a file and removes what it has, unless another process still writes it. */
+static tnd_status_t take_file(int file, const char *path, bool adds, tnd_error_t *error)
 {
     struct stat is;
     if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode))
         return TND_OK;
     TND_TRY(tnd_output_lock(file, path, error));
-    return ftruncate(file, 0) == 0
+    return adds || ftruncate(file, 0) == 0
                ? TND_OK
                : tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, tnd_error_t *error)
+tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, bool adds,
+                                  tnd_error_t *error)
 {
     struct stat is;
     bool is_fifo = stat(path, &is) == 0 && S_ISFIFO(is.st_mode);
     if (is_fifo && access(path, W_OK) != 0)
         return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    int file = is_fifo ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int file =
+        is_fifo ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (adds ? O_APPEND : 0), 0666);
     if (file < 0 && !is_fifo)
         return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    tnd_status_t status = is_fifo ? TND_OK : empty(file, path, error);
+    tnd_status_t status = is_fifo ? TND_OK : take_file(file, path, adds, error);
     if (status == TND_OK && !is_fifo)
         status = tnd_output_probe(file, path, error);
     if (status != TND_OK) {

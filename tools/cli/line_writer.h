@@ -21,9 +21,9 @@ typedef struct tnd_line_writer tnd_line_writer_t;
 
 enum { TND_LINES_BYTES = 1 << 20 };
 
-/*  Creates or truncates the file.  A FIFO is opened for writing once it has a reader; until then
+/*  Creates the file, or truncates it unless lines are to be added (`adds`).  A FIFO is opened for writing once it has a reader; until then
  *  its lines wait in the queue. */
-tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path,
+tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, bool adds,
                                   tnd_error_t *error) TND_CHECKED;
 /*  Writes to a descriptor of the caller, which stays open.  Errors: TND_FAILED if no thread can be
  *  started. */

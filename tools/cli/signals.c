@@ -39,10 +39,35 @@ void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t r
                  info->ssi_pid, program[0] != '\0' ? ", " : "", program);
 }
 
+void tnd_signals_read(int file, tnd_ending_t *ending, const tnd_signal_reader_t *reader)
+{
+    struct signalfd_siginfo info;
+    while (read(file, &info, sizeof info) == (ssize_t)sizeof info) {
+        char cause[100];
+        if (info.ssi_signo == SIGCHLD) {
+            reader->ended(reader->context);
+            continue;
+        }
+        if (tnd_ending_ask(ending, info.ssi_signo == SIGINT) == TND_ENDING_NOTHING)
+            continue;
+        tnd_signals_cause(&info, cause, sizeof cause);
+        reader->asked(reader->context, cause);
+    }
+}
+
+static void take(tnd_signals_t *self, const struct signalfd_siginfo *info)
+{
+    tnd_ending_step_t step = tnd_ending_ask(&self->ending, info->ssi_signo == SIGINT);
+    char cause[100];
+    if (step == TND_ENDING_NOTHING)
+        return;
+    tnd_signals_cause(info, cause, sizeof cause);
+    self->signal(self->context, (int)info->ssi_signo, cause, step);
+}
+
 static void *signals_main(void *context)
 {
     tnd_signals_t *self = context;
-    unsigned count = 0;
     pthread_setname_np(pthread_self(), "signals");
     for (;;) {
         struct pollfd files[] = {{.fd = self->over, .events = POLLIN},
@@ -51,12 +76,8 @@ static void *signals_main(void *context)
         struct signalfd_siginfo info;
         if (files[0].revents != 0)
             return NULL;
-        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info &&
-            tnd_signals_count((int)info.ssi_signo, count)) {
-            char cause[100];
-            tnd_signals_cause(&info, cause, sizeof cause);
-            self->signal(self->context, (int)info.ssi_signo, cause, ++count);
-        }
+        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info)
+            take(self, &info);
         self->tick(self->context);
     }
 }
@@ -82,6 +103,14 @@ void tnd_signals_expect(void)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(numbers[i], &action, NULL);
+}
+
+void tnd_signals_expect_again(void)
+{
+    sigset_t set;
+    tnd_signals_expect();
+    tnd_signals_set(&set);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void tnd_signals_hold(tnd_signals_t *self)

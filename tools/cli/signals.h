@@ -1,8 +1,6 @@
 /*  tools/cli/signals.h - delivers signals that end a run, and a clock tick, as calls on its own thread.
  *
- *  SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a drain: launchers send one of the latter before they
- *  take a machine away, and repeat it.  Only SIGINT, as Ctrl-C sends it, asks for more once a drain was
- *  asked for.
+ *  SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask a process to end; for what, ending.h decides.
  *
  *  After hold, the signals are blocked in every new thread and handled by that thread only, so the
  *  callbacks may lock and print.
@@ -18,14 +16,16 @@
 #include <sys/signalfd.h>
 
 #include "runtime/base/status.h"
+#include "runtime/core/session/ending.h"
 
 typedef struct {
-    /*  The first signal, and each SIGINT after it.  `cause` is " (SIGTERM from process 12, srun)", or ""
-     *  for the terminal and for another process of this program, which says it itself. */
-    void (*signal)(void *context, int number, const char *cause, unsigned count);
+    /*  A signal that asks for `step`, which is never TND_ENDING_NOTHING.  `cause` is " (SIGTERM from process
+     *  12, srun)", or "" for the terminal and for another process of this program, which says it itself. */
+    void (*signal)(void *context, int number, const char *cause, tnd_ending_step_t step);
     /*  Ten times a second. */
     void (*tick)(void *context);
     void *context;
+    tnd_ending_t ending; /* likewise */
     pthread_t thread;
     bool begun;
     sigset_t before;
@@ -34,19 +34,32 @@ typedef struct {
 
 /*  The signals that ask for a drain. */
 void tnd_signals_set(sigset_t *set);
-/*  Whether a signal asks for something, after `count` that did. */
-static inline bool tnd_signals_count(int number, unsigned count)
+/*  What a program does that waits for children and signals by a signalfd.  `ended`: a child may have;
+ *  `asked`: as `signal` above. */
+typedef struct {
+    void (*ended)(void *context);
+    void (*asked)(void *context, const char *cause);
+    void *context;
+} tnd_signal_reader_t;
+
+/*  What is said to the first one, and to those after it. */
+static inline const char *tnd_signals_answer(unsigned count)
 {
-    return count == 0 || number == SIGINT;
+    return count == 1 ? "draining; Ctrl-C ends the run at once" : "leaving";
 }
+
+/*  Reads all that have come, and counts those that ask for something. */
+void tnd_signals_read(int file, tnd_ending_t *ending, const tnd_signal_reader_t *reader);
 /*  Which signal it is and what process sent it; see `signal` above. */
 void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t room);
 /*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing
  *  has begun. */
 void tnd_signals_expect(void);
+/*  Same, in a program that is run again with the signals blocked: one that has come meanwhile ends it. */
+void tnd_signals_expect_again(void);
 /*  Blocks the signals until begin.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
-/*  The callbacks are set.  Errors: TND_FAILED if the system allows no thread or descriptor; signals stay
+/*  The callbacks and `ending` are set.  Errors: TND_FAILED if the system allows no thread or descriptor; signals stay
  *  blocked. */
 tnd_status_t tnd_signals_begin(tnd_signals_t *self, tnd_error_t *error) TND_CHECKED;
 /*  No callback runs afterwards.  Without begin it undoes hold.  Later signals are ignored: only the

@@ -18,6 +18,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/launch/launch.h"
 #include "runtime/observe/statistics.h"
+#include "runtime/pages/page_folders.h"
 #include "transport/cuda/cuda_devices.h"
 #include "transport/cuda/cuda_image.h"
 #include "tools/machine/machine_check.h"

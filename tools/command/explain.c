@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "actors/adapt/adaptation.h"
+#include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 #include "runtime/resources/memory_sum.h"
 #include "runtime/text/quantity.h"
@@ -87,6 +88,33 @@ static void print_files(const tnd_stream_t *stream)
     puts(plan->scarce ? "; there are too many files to keep open" : "");
 }
 
+/*  What `auto` means, and how lanes feed replicas. */
+static void print_lanes(const tnd_plan_t *plan, uint32_t chain)
+{
+    const tnd_topology_t *topology = plan->topology;
+    uint32_t own = plan->chains[chain].replicas / plan->lanes;
+    for (uint32_t i = 0; topology != NULL && i < topology->choice_count; i++) {
+        const tnd_topology_choice_t *choice = &topology->choices[i];
+        if (topology->actors[choice->actor].chain == chain)
+            printf("    %-10s %s (auto): %s\n", choice->option, choice->chosen, choice->why);
+    }
+    switch (tnd_plan_feed(plan, chain)) {
+    case TND_FEED_APART:
+        printf("    lanes      apart: each feeds %" PRIu32
+               " replica%s of its own, and none once it has "
+               "ended\n",
+               own, own == 1 ? "" : "s");
+        break;
+    case TND_FEED_PIECES:
+        printf("    lanes      each reads all rows, and feeds pieces of each batch to %" PRIu32
+               " replica%s of its own\n",
+               own, own == 1 ? "" : "s");
+        break;
+    case TND_FEED_TOGETHER:
+        break;
+    }
+}
+
 static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_preflight_chain_t *known)
 {
     const tnd_chain_plan_t *chain = &plan->chains[index];
@@ -107,6 +135,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
                    ? host->devices[chain->carriers[r].device]
                    : "cpu:0");
     }
+    print_lanes(plan, index);
     if (!known->known) {
         puts("    rows       known only to the host that has the files");
         return;
@@ -325,14 +354,36 @@ static void json_adapted(const tnd_plan_t *plan, const tnd_stream_t *stream)
     free(text);
 }
 
+static void json_choices(const tnd_topology_t *topology, uint32_t chain)
+{
+    bool any = false;
+    printf(",\"choices\":[");
+    for (uint32_t i = 0; topology != NULL && i < topology->choice_count; i++) {
+        const tnd_topology_choice_t *choice = &topology->choices[i];
+        if (topology->actors[choice->actor].chain != chain)
+            continue;
+        tnd_json_begin(stdout, any, "actor", topology->actors[choice->actor].name);
+        tnd_json_member(stdout, "option", choice->option);
+        tnd_json_member(stdout, "chosen", choice->chosen);
+        tnd_json_member(stdout, "why", choice->why);
+        putchar('}');
+        any = true;
+    }
+    putchar(']');
+}
+
 static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
+    static const char *const feeds[] = {
+        [TND_FEED_TOGETHER] = "together", [TND_FEED_APART] = "apart", [TND_FEED_PIECES] = "pieces"};
     printf(",\"chains\":[");
     for (uint32_t c = 0; c < plan->chain_count; c++) {
         const tnd_chain_plan_t *chain = &plan->chains[c];
         const tnd_preflight_chain_t *known = &preflight->chains[c];
         tnd_json_begin(stdout, c > 0, "feeder", chain->feeder);
         tnd_json_member(stdout, "after", chain->after);
+        tnd_json_member(stdout, "lanes", feeds[tnd_plan_feed(plan, c)]);
+        json_choices(plan->topology, c);
         printf(",\"replicas\":[");
         for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
             const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];

@@ -269,11 +269,11 @@ static int report_failure(head_t *head)
 
 /*  Nothing is left to finish, and a read may never return: the process ends as by the signal, but
  *  without the statistics that would show it as killed. */
-static void on_signal(void *context, int number, const char *cause, unsigned count)
+static void on_signal(void *context, int number, const char *cause, tnd_ending_step_t step)
 {
     char touch[512];
     sigset_t set;
-    (void)context, (void)cause, (void)count;
+    (void)context, (void)cause, (void)step;
     tnd_inspection_t *own = tnd_inspection_of_self(TND_LOOK_NOW);
     for (uint32_t p = 0; p < own->count; p++) {
         if (tnd_touch_path(own->processes[p].path, touch, sizeof touch, NULL) == TND_OK)

@@ -85,19 +85,19 @@ static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_st
         strcpy(row->cells[10], "-");
     for (uint32_t d = 0; d < page->device_count; d++) {
         const tnd_device_page_t *device = &page->devices[d];
+        tnd_device_doing_t doing = tnd_device_doing(device);
         char size[TND_QUANTITY_SIZE];
         row = add_row(rows, process);
         snprintf(row->cells[3], 17, "  %s", device->name);
         strcpy(row->cells[4], "device");
-        snprintf(row->cells[5], CELL, "%s",
-                 state != NULL ? state : device_names[device->state & 0xff]);
-        if ((device->state & 0xff) != TND_DEVICE_IDLE)
-            snprintf(row->cells[6], 25, "replica %" PRIu64 ", step %" PRIu64, device->state >> 8,
-                     device->step);
+        snprintf(row->cells[5], CELL, "%s", state != NULL ? state : device_names[doing.state]);
+        if (doing.state != TND_DEVICE_IDLE)
+            snprintf(row->cells[6], 25, "replica %" PRIu64 ", step %" PRIu64, doing.replica,
+                     doing.step);
         else if (device->bytes_moved > 0)
             snprintf(row->cells[6], 25, "%s copied", tnd_quantity_size(device->bytes_moved, size));
         print_seconds(row->cells[7],
-                      now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0);
+                      now > doing.since_ns ? (double)(now - doing.since_ns) * 1e-9 : 0);
     }
 }
 

@@ -17,7 +17,9 @@
 #include "runtime/meeting/meeting.h"
 #include "runtime/host/session.h"
 #include "tools/launch/launch_choice.h"
+#include "tools/launch/next_start.h"
 #include "tools/launch/requeue.h"
+#include "tools/launch/sent_run.h"
 #include "tools/process/evaluations.h"
 #include "tools/process/host_lock.h"
 #include "tools/cli/crash.h"
@@ -39,6 +41,8 @@ typedef struct {
     const tnd_plan_t *plan;
     uint32_t host;
     tnd_launch_t launch;
+    tnd_next_start_t start;              /* which one this is */
+    tnd_resumption_end_t resumption_end; /* why there is another one */
     tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
@@ -160,26 +164,31 @@ static void leave_soon(run_t *run)
         run->leave_ns = tnd_clock_now() + leave_wait_ns;
 }
 
-static void on_signal(void *context, int number, const char *cause, unsigned count)
+static void drain(run_t *run, const char *cause)
+{
+    say_signal(run, "draining; Ctrl-C ends the run at once", cause);
+    run->progress.draining = true;
+    run->drain_ns = tnd_clock_now() + drain_wait_ns;
+    leave_soon(run);
+    tnd_session_drain_because(run->session, cause);
+}
+
+static void on_signal(void *context, int number, const char *cause, tnd_ending_step_t step)
 {
     run_t *run = context;
-    run->preempted = run->preempted || (count == 1 && number != SIGINT);
-    if (count > 2)
+    run->preempted = run->preempted || number != SIGINT;
+    if (step == TND_ENDING_EXIT)
         _exit(TND_EXIT_DRAINED);
     pthread_mutex_lock(&run->lock);
-    if (count == 2)
+    if (step == TND_ENDING_STOP)
         run->leave_ns = tnd_clock_now() + leave_wait_ns;
     if (!run->over)
         tnd_progress_clear(&run->progress);
-    if (!run->over && count == 1 && run->plan->hosts[run->host].spare) {
+    if (!run->over && step == TND_ENDING_LEAVE) {
         say_signal(run, "leaving; the run continues", cause);
         tnd_session_leave(run->session);
-    } else if (!run->over && count == 1) {
-        say_signal(run, "draining; Ctrl-C ends the run at once", cause);
-        run->progress.draining = true;
-        run->drain_ns = tnd_clock_now() + drain_wait_ns;
-        leave_soon(run);
-        tnd_session_drain_because(run->session, cause);
+    } else if (!run->over && step == TND_ENDING_DRAIN) {
+        drain(run, cause);
     } else if (!run->over) {
         say_signal(run, "leaving", cause);
         tnd_session_stop(run->session);
@@ -282,6 +291,7 @@ static int code_of(tnd_outcome_t outcome)
     case TND_OUTCOME_STOPPED:
         return TND_EXIT_DRAINED;
     case TND_OUTCOME_LOST:
+    case TND_OUTCOME_AGAIN:
         return TND_EXIT_PEER;
     case TND_OUTCOME_UNUSABLE:
         return TND_EXIT_TOPOLOGY;
@@ -329,8 +339,10 @@ static void close_files(run_t *run, uint64_t until_ns)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
                          "%s: %" PRIu64 " lines were dropped: %s", run->request->metrics, dropped,
                          tnd_metrics_why_dropped(run->request->metrics));
-    if (tnd_report_close(&run->report, &run->summary, run->account.text, &run->end, &error) !=
-        TND_OK)
+    if (run->end.outcome == TND_OUTCOME_AGAIN)
+        tnd_report_abandon(&run->report);
+    else if (tnd_report_close(&run->report, &run->summary, run->account.text, &run->end, &error) !=
+             TND_OK)
         spoil(run, error.text);
 }
 
@@ -341,8 +353,38 @@ static void end_output(run_t *run, uint64_t until_ns)
         tnd_complain("run", "cannot write to stdout: the output is incomplete; is the disk full?");
         run->end.code = TND_EXIT_FAILED;
     }
-    if (run->request->json && run->host == 0)
+    if (run->request->json && run->host == 0 && run->end.outcome != TND_OUTCOME_AGAIN)
         tnd_report_print(&run->summary, run->account.text, &run->end, stdout);
+}
+
+/*  The lanes that this host reads: "lane 2", "lanes 2, 3". */
+static void list_lanes(const run_t *run, char *text, size_t room)
+{
+    const tnd_plan_t *plan = run->plan;
+    char numbers[160] = "";
+    size_t used = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->instance_count && used < sizeof numbers; i++)
+        if (plan->instances[i].kind->role == TND_ROLE_READER && plan->instances[i].chain == 0 &&
+            plan->instances[i].host == run->host)
+            used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%" PRIu32,
+                                     count++ > 0 ? ", " : "", plan->instances[i].lane);
+    snprintf(text, room, "lane%s %s", count == 1 ? "" : "s", numbers);
+}
+
+/*  After the loss of a host, files that are not here are no mistake: the host that has them may return.
+ *  Returns the exit code. */
+static int judge_files(run_t *run, tnd_outcome_t outcome)
+{
+    char lanes[200];
+    if (outcome != TND_OUTCOME_UNUSABLE || run->start.resumption.number == 0)
+        return code_of(outcome);
+    list_lanes(run, lanes, sizeof lanes);
+    tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
+                     "this host now reads %s, whose files it may lack: start the lost host again, "
+                     "and all with --resume, or give every host the files",
+                     lanes);
+    return TND_EXIT_PEER;
 }
 
 static int perform(run_t *run, tnd_graph_t *graph)
@@ -371,8 +413,12 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .save = run->request->save,
         .observer = &observer,
         .keeps = true,
+        .resumption = run->start.resumption,
     };
-    tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
+    tnd_signals_t signals = {.signal = on_signal,
+                             .tick = on_tick,
+                             .context = run,
+                             .ending.spare = run->plan->hosts[run->host].spare};
     tnd_error_t error;
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
     tnd_progress_init(&run->progress, &run->summary, run->request->steps, quiet);
@@ -410,10 +456,11 @@ static int perform(run_t *run, tnd_graph_t *graph)
     (void)tnd_session_wait(run->session);
     tnd_process_supervisor_end(&supervisor);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
-    int code = code_of(outcome);
+    int code = judge_files(run, outcome);
     char unsaved[512];
     snprintf(run->why, sizeof run->why, "%s", tnd_session_error(run->session));
     run->end = (tnd_report_end_t){outcome, code, run->why};
+    tnd_session_resumption_end(run->session, &run->resumption_end);
     tnd_session_unsaved(run->session, unsaved, sizeof unsaved);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_clear(&run->progress);
@@ -594,11 +641,35 @@ static int prepare(run_t *run, tnd_request_t *request)
         return code;
     if (tnd_report_open(&run->report, request->report, &error) != TND_OK)
         return tnd_usage_error("run", "%s", error.text);
-    if (tnd_metrics_open(&run->metrics, request->metrics, &error) != TND_OK) {
+    if (tnd_metrics_open(&run->metrics, request->metrics, run->start.resumption.number > 0,
+                         &error) != TND_OK) {
         tnd_report_abandon(&run->report);
         return refuse_metrics(run, error.text);
     }
     return TND_EXIT_OK;
+}
+
+/*  What the next start has to know.  A run that began at the start resumes if there is anything to
+ *  resume from: a checkpoint may have become whole while the session ended. */
+static tnd_next_start_t next_start(const run_t *run)
+{
+    const tnd_checkpoint_options_t *kept = run->plan->checkpoint;
+    return (tnd_next_start_t){
+        .resumption = tnd_resumption_next(&run->start.resumption, &run->resumption_end),
+        .resumes = kept != NULL && (run->start.resumes || run->resumption_end.saved ||
+                                    strcmp(kept->resume, "none") == 0),
+        .sent = tnd_sent_run_is(),
+    };
+}
+
+/*  After a start before this one, the signals have been blocked since its session ended. */
+static tnd_status_t begin(run_t *run, tnd_error_t *error)
+{
+    if (tnd_next_start_read(&run->start))
+        tnd_signals_expect_again();
+    else
+        tnd_signals_expect();
+    return run->start.sent ? tnd_sent_run_watch(error) : TND_OK;
 }
 
 static int run_graph(const tnd_request_t *request)
@@ -609,15 +680,21 @@ static int run_graph(const tnd_request_t *request)
         return tnd_evaluations_run(request, run_graph);
     tnd_request_t own = *request;
     run_t run = {.request = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
-    tnd_signals_expect();
+    tnd_error_t error;
+    if (begin(&run, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        return TND_EXIT_FAILED;
+    }
+    own.resume = run.start.resumes ? "latest" : request->resume;
     if (!tnd_log_init(&run.log, "run", request) ||
-        !tnd_launch_choose(&run.launch, request, "run") || !tnd_load_resumes(request, "run"))
+        !tnd_launch_choose(&run.launch, request, "run") || !tnd_load_resumes(&own, "run"))
         return TND_EXIT_USAGE;
-    tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
+    tnd_graph_t *graph = tnd_load_graph(&own, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
+    bool again = false; /* the run starts again */
     tnd_meeting_expect(graph, &run.launch);
     if (tnd_load_check(graph))
-        code = tnd_launch_meet(&run.launch, graph, request);
+        code = tnd_launch_meet(&run.launch, graph, request, run.start.resumption.number > 0);
     if (code == TND_EXIT_OK) {
         run.whole = tnd_placement_whole(tnd_graph_plan(graph));
         run.plan = tnd_graph_plan(graph);
@@ -629,10 +706,16 @@ static int run_graph(const tnd_request_t *request)
             code = perform(&run, graph);
         if (code == TND_EXIT_DRAINED)
             requeue(&run);
+        again = run.end.outcome == TND_OUTCOME_AGAIN && !run.plan->hosts[run.host].isolated;
+        run.start = again ? next_start(&run) : run.start;
         tnd_run_account_free(&run.account);
         tnd_run_summary_fini(&run.summary);
     }
     tnd_graph_destroy(&graph);
+    if (again) {
+        tnd_next_start_run(&run.start, request);
+        tnd_complain("run", "cannot start again: %s", strerror(errno));
+    }
     return code;
 }
 

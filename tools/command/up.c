@@ -14,6 +14,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/clock.h"
+#include "runtime/checkpoint/store.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/resources.h"
 #include "tools/remote/machines.h"
@@ -60,13 +61,15 @@ typedef struct {
     bool told;     /* which host failed */
     size_t width;  /* length of the longest name */
     int code;      /* of the first child that failed */
-    unsigned signals;
+    tnd_ending_t ending;
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
     tnd_output_merge_t merge;
     tnd_log_t log;
     const char *saver; /* the host with the first replica */
+    uint64_t newest;   /* steps of the newest checkpoint when the leader was lost last */
+    uint32_t losses;   /* of the leader since that one */
 } up_t;
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -110,7 +113,7 @@ typedef struct {
 static void take_out(void *context, const char *line, size_t size)
 {
     const speaker_t *speaker = context;
-    if (speaker->up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+    if (speaker->up->ending.asked == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
         print_line(speaker->up, speaker->index, stdout, line, size);
 }
 
@@ -170,9 +173,38 @@ static void take_output(up_t *up, uint32_t index, bool error, bool whole)
 
 /* --- children --------------------------------------------------------------------------------- */
 
+/*  The steps of the newest checkpoint; 0: there is none. */
+static uint64_t newest_of(const tnd_plan_t *plan)
+{
+    uint64_t *steps = NULL, newest = 0;
+    size_t count = 0;
+    if (plan->checkpoint == NULL ||
+        tnd_store_list(plan->checkpoint->dir, &steps, &count, NULL) != TND_OK)
+        return 0;
+    for (size_t i = 0; i < count && newest == 0; i++)
+        newest = tnd_store_has(plan->checkpoint->dir, steps[i]) ? steps[i] : 0;
+    free(steps);
+    return newest;
+}
+
+/*  Whether a leader that was killed is started again: its own hosts, which it loses, end as well, and
+ *  are started again. */
+static bool leads_again(up_t *up, const tnd_plan_t *plan)
+{
+    if (plan->restarts.run == 0 || up->ending.asked > 0 || up->done || up->code != TND_EXIT_OK)
+        return false;
+    uint64_t newest = newest_of(plan);
+    up->losses = newest > up->newest ? 1 : up->losses + 1;
+    up->newest = newest;
+    return up->losses <= plan->restarts.run;
+}
+
 static bool start(up_t *up, uint32_t index)
 {
     child_t *child = &up->children[index];
+    tnd_request_t request = *up->request;
+    if (up->losses > 0 && up->newest > 0)
+        request.resume = "latest";
     int out[2], err[2];
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
         tnd_log_complain(&up->log, "", "up", "cannot make a pipe: %s", strerror(errno));
@@ -180,8 +212,8 @@ static bool start(up_t *up, uint32_t index)
     }
     tnd_child_terms_t terms = {
         .out = out[1], .err = err[1], .death_signal = SIGTERM, .mask = &up->mask};
-    char **words = tnd_child_words(up->request, child->name, child->process.host == 0,
-                                   child->name == up->saver);
+    char **words =
+        tnd_child_words(&request, child->name, child->process.host == 0, child->name == up->saver);
     bool started = tnd_child_start(&child->process, words, &terms);
     tnd_child_words_free(words);
     close(out[1]);
@@ -209,7 +241,7 @@ static void signal_children(up_t *up)
                                    "tundish run: draining; Ctrl-C ends the run at once");
     (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
-    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    up->press_ns = tnd_clock_now() + (up->ending.asked > 1 ? late_ns : patience_ns);
     for (uint32_t i = 0; i < up->count; i++) {
         tnd_child_t *process = &up->children[i].process;
         if (process->pid > 0 && number == SIGKILL)
@@ -225,13 +257,14 @@ static void take_ended(up_t *up, uint32_t index, int status)
     char text[300];
     up->running--;
     /* A child that ran for too long after the end was killed here. */
-    bool left = up->signals > 1 && up->pressed > 2;
+    bool left = up->ending.asked > 1 && up->pressed > 2;
     int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
     bool leader = child->process.host == 0;
     /* A host succeeds only after the whole run did, wherever its leader is. */
     up->done = up->done || code == TND_EXIT_OK;
-    up->led = up->led && !leader && !up->done;
-    bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
+    bool again = leader && WIFSIGNALED(status) && leads_again(up, child->process.plan);
+    up->led = up->led && (!leader || again) && !up->done;
+    bool needed = up->led && up->ending.asked < 2 && up->code == TND_EXIT_OK;
     tnd_child_verdict_t verdict =
         tnd_child_ended(&child->process, status, needed, text, sizeof text);
     if (verdict == TND_CHILD_AGAIN) {
@@ -254,7 +287,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
         return;
     }
     /* A child that was stopped while the run ended finds no leader. */
-    bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
+    bool asked = (code == TND_EXIT_DRAINED && (up->ending.asked > 0 || up->done)) ||
                  (code == TND_EXIT_PEER && up->done);
     bool first = up->code == TND_EXIT_OK;
     if ((WIFSIGNALED(status) && !left) || verdict == TND_CHILD_LIMIT) {
@@ -272,30 +305,23 @@ static void take_ended(up_t *up, uint32_t index, int status)
         up->press_ns = tnd_clock_now() + (vain ? short_patience_ns : patience_ns);
 }
 
-static void take_signal(up_t *up, int files)
+static void take_children(void *context)
 {
-    struct signalfd_siginfo info;
-    char cause[100];
-    while (read(files, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD) {
-            for (uint32_t i = 0; i < up->count; i++) {
-                int status;
-                if (tnd_child_has_ended(&up->children[i].process, &status))
-                    take_ended(up, i, status);
-            }
-            continue;
-        }
-        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
-            continue;
-        up->signals++;
-        tnd_signals_cause(&info, cause, sizeof cause);
-        tnd_log_complain(&up->log, "", "up", "%s%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
-                         cause);
-        if (up->pressed < up->signals)
-            signal_children(up);
-        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    up_t *up = context;
+    for (uint32_t i = 0; i < up->count; i++) {
+        int status;
+        if (tnd_child_has_ended(&up->children[i].process, &status))
+            take_ended(up, i, status);
     }
+}
+
+static void take_request(void *context, const char *cause)
+{
+    up_t *up = context;
+    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->ending.asked), cause);
+    if (up->pressed < up->ending.asked)
+        signal_children(up);
+    up->press_ns = up->ending.asked == 1 ? 0 : up->press_ns;
 }
 
 /*  Restarts children that are due, reaps those that ended a while ago, and kills those that do not
@@ -312,7 +338,7 @@ static uint64_t start_again(up_t *up)
         next = look_ns < next ? look_ns : next;
         if (process->again_ns == 0)
             continue;
-        if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
+        if (!up->led || up->code != TND_EXIT_OK || up->ending.asked > 1) {
             process->again_ns = 0;
         } else if (process->again_ns <= now) {
             if (!start(up, i))
@@ -345,7 +371,8 @@ static void watch(up_t *up, int signals)
         int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
         (void)poll(files, 2 * (nfds_t)up->count + 1, wait);
         if (files[0].revents != 0)
-            take_signal(up, signals);
+            tnd_signals_read(signals, &up->ending,
+                             &(tnd_signal_reader_t){take_children, take_request, up});
         for (uint32_t i = 0; i < up->count; i++) {
             child_t *child = &up->children[i];
             if (files[2 * i + 1].revents != 0 && child->out.file == files[2 * i + 1].fd)
@@ -479,7 +506,8 @@ static int up_graph(const tnd_request_t *request)
             }
             child_t *child = &up.children[up.count++];
             child->name = plan->hosts[h].name;
-            child->process = (tnd_child_t){.plan = plan, .host = h};
+            child->process =
+                (tnd_child_t){.plan = plan, .host = h, .resumes = plan->restarts.run > 0};
             child->out.file = child->err.file = -1;
             up.width = strlen(child->name) > up.width ? strlen(child->name) : up.width;
         }

@@ -4,7 +4,8 @@
 static bool has_position(const tnd_hops_t *self, const tnd_event_t *event)
 {
     return event->first <= self->position && self->position - event->first < event->count &&
-           (!self->found || (event->lane == self->lane && event->epoch == self->epoch));
+           (!(self->found || self->placed) ||
+            (event->lane == self->lane && event->epoch == self->epoch));
 }
 
 /*  Whether the batch that was cut is the first one that ends after the position. */
@@ -18,13 +19,20 @@ static bool ends_after(const tnd_hops_t *self, const tnd_event_t *event)
 static bool take_block(tnd_hops_t *self, const tnd_event_t *event, bool joins)
 {
     if (!has_position(self, event) ||
-        (!self->found && !self->partial && event->kind != TND_EVENT_TICKET_SENT))
+        (!self->found && !self->partial && !self->placed && event->kind != TND_EVENT_TICKET_SENT))
         return false;
     self->found = true;
     self->lane = event->lane;
     self->epoch = event->epoch;
     self->joined = self->joined || (joins && event->kind == TND_EVENT_BLOCK_RECEIVED);
     return true;
+}
+
+/*  The first job of a device has no rows and is recorded as one of step 0, before any row is read. */
+static bool is_of_step(const tnd_hops_t *self, const tnd_event_t *event)
+{
+    return self->cut && event->first == self->step &&
+           (!self->placed || self->found || self->step > 0);
 }
 
 bool tnd_hops_take(tnd_hops_t *self, const tnd_event_t *event, bool joins)
@@ -37,6 +45,8 @@ bool tnd_hops_take(tnd_hops_t *self, const tnd_event_t *event, bool joins)
     case TND_EVENT_BLOCK_RECEIVED:
         return take_block(self, event, joins);
     case TND_EVENT_BATCH_CUT:
+        if (self->placed && self->cut)
+            return event->duration_ns == self->step && event->lane == self->lane;
         if (!ends_after(self, event))
             return false;
         self->cut = true;
@@ -44,16 +54,16 @@ bool tnd_hops_take(tnd_hops_t *self, const tnd_event_t *event, bool joins)
         return true;
     case TND_EVENT_SLICE_SENT:
     case TND_EVENT_SLICE_RECEIVED:
-        return self->cut && event->first == self->step && event->lane == self->lane;
+        return is_of_step(self, event) && event->lane == self->lane;
     case TND_EVENT_STEP_COMMITTED:
-        self->committed = self->committed || (self->cut && event->first == self->step);
-        return self->cut && event->first == self->step;
+        self->committed = self->committed || is_of_step(self, event);
+        return is_of_step(self, event);
     case TND_EVENT_STEP_READY:
     case TND_EVENT_STEP_RUN:
     case TND_EVENT_STEP_REDUCED:
     case TND_EVENT_STEP_APPLIED:
     case TND_EVENT_STEP_SAVED:
-        return self->cut && event->first == self->step;
+        return is_of_step(self, event);
     default:
         return false;
     }

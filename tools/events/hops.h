@@ -14,6 +14,7 @@ typedef struct {
     uint64_t position;
     uint64_t step; /* valid if `cut` */
     uint16_t lane, epoch;
+    bool placed;  /* lane and epoch, and with `cut` the step, are those that are followed */
     bool partial; /* accepts a way whose beginning is not recorded any more */
     bool found;   /* lane and epoch are those of its first event */
     bool joined;  /* a batcher has the block */

@@ -60,7 +60,8 @@ int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size)
     return TND_EXIT_USAGE;
 }
 
-int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request)
+int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request,
+                    bool again)
 {
     static const int codes[] = {[TND_MEETING_HELD] = TND_EXIT_OK,
                                 [TND_MEETING_PLACE] = TND_EXIT_USAGE,
@@ -68,7 +69,7 @@ int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t 
                                 [TND_MEETING_PORT] = TND_EXIT_FAILED,
                                 [TND_MEETING_MISSED] = TND_EXIT_PEER};
     tnd_error_t error;
-    tnd_meeting_wish_t wish = {request->leader, request->meet};
+    tnd_meeting_wish_t wish = {request->leader, request->meet, again};
     tnd_meeting_end_t end = tnd_meeting_hold(tnd_network, graph, self, &wish, &error);
     if (end != TND_MEETING_HELD && error.text[0] != '\0')
         tnd_complain("run", "%s", error.text);

@@ -22,9 +22,10 @@ void tnd_launch_expect(tnd_graph_t *graph);
  *  TND_EXIT_OK, or prints an error and returns another exit code. */
 int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size);
 
-/*  Meets the other processes if the graph has a range such as `node[*]`; it has been checked.
- *  Returns TND_EXIT_OK, or prints an error and returns another exit code. */
-int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request);
+/*  Meets the other processes if the graph has a range such as `node[*]`; it has been checked.  `again`:
+ *  the run starts again.  Returns TND_EXIT_OK, or prints an error and returns another exit code. */
+int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request,
+                    bool again);
 
 /*  Finds the host of `tundish run` without --host and tells the log.  Returns TND_EXIT_OK, or prints
  *  an error and returns another exit code. */

@@ -254,9 +254,17 @@ static char *store(const char *name, const char *text, size_t size)
     return file >= 0 ? tnd_format_string("/proc/self/fd/%d", file) : NULL;
 }
 
-static tnd_status_t begin_watch(tnd_error_t *error)
+static bool is_sent;
+
+bool tnd_sent_run_is(void)
+{
+    return is_sent;
+}
+
+tnd_status_t tnd_sent_run_watch(tnd_error_t *error)
 {
     pthread_t thread;
+    is_sent = true;
     TND_TRY(tnd_thread_create_without_signals(&thread, "stdin", watch_stdin, NULL, error));
     pthread_detach(thread);
     return TND_OK;
@@ -288,7 +296,7 @@ static tnd_status_t take(const tnd_sent_run_t *sent, uint32_t rank, char ***word
     }
     *words_p = words;
     *count_p = used;
-    return begin_watch(error);
+    return tnd_sent_run_watch(error);
 }
 
 tnd_status_t tnd_sent_run_receive(char ***words_p, size_t *count_p, tnd_error_t *error)

@@ -57,5 +57,10 @@ bool tnd_sent_run_parse(tnd_sent_run_t *self, const char *bytes, size_t size);
  *  with the files at its end; the caller leaves it to the process.  From then on stdin is watched.
  *  Errors: TND_FAILED; the text is for the user. */
 tnd_status_t tnd_sent_run_receive(char ***words_p, size_t *count_p, tnd_error_t *error) TND_CHECKED;
+/*  Whether this process has received a run. */
+bool tnd_sent_run_is(void);
+/*  The same process has received it before it ran its program again: stdin is watched again.
+ *  Errors: TND_FAILED if no thread can be started. */
+tnd_status_t tnd_sent_run_watch(tnd_error_t *error) TND_CHECKED;
 
 #endif

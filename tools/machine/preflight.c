@@ -75,34 +75,37 @@ static void begin(tnd_preflight_t *self, const tnd_plan_t *plan)
 typedef struct {
     tnd_preflight_t preflight;
     tnd_plan_t plan;
+    tnd_preflight_use_fn *use; /* NULL: nothing is done with the open data */
+    void *context;
 } making_t;
 
-static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *diagnostics)
+/*  Opens the data of a host of this machine, or notes that another one has to. */
+static void open_host(tnd_preflight_t *self, const tnd_plan_t *plan, uint32_t host,
+                      tnd_resources_t *resources, tnd_guarded_call_t *call,
+                      tnd_diagnostics_t *diagnostics)
 {
-    tnd_preflight_t *self = &((making_t *)context)->preflight;
-    const tnd_plan_t *plan = &((making_t *)context)->plan;
-    for (uint32_t h = 0; h < plan->host_count; h++) {
-        tnd_resources_t resources;
-        bool here = tnd_machine_has(plan->hosts[h].address);
-        tnd_resources_list(&resources, plan, h);
+    bool here = tnd_machine_has(plan->hosts[host].address);
+    tnd_resources_list(resources, plan, host);
+    if (here)
+        (void)tnd_resources_open(resources, call, diagnostics);
+    for (uint32_t s = 0; s < resources->count; s++) {
         if (here)
-            (void)tnd_resources_open(&resources, call, diagnostics);
-        for (uint32_t s = 0; s < resources.count; s++) {
-            if (here)
-                take_facts(self, plan, &resources.data[s], diagnostics);
-            else
-                self->awaits[self->await_count++] = (tnd_preflight_await_t){
-                    .host = plan->hosts[h].name, .actor = resources.data[s].instance->actor};
-        }
-        tnd_resources_close(&resources);
+            take_facts(self, plan, &resources->data[s], diagnostics);
+        else
+            self->awaits[self->await_count++] = (tnd_preflight_await_t){
+                .host = plan->hosts[host].name, .actor = resources->data[s].instance->actor};
     }
+}
+
+/*  Derives the streams of all chains, as far as the facts of their data are known. */
+static void derive(tnd_preflight_t *self, const tnd_plan_t *plan, tnd_guarded_call_t *call,
+                   tnd_diagnostics_t *diagnostics)
+{
     uint32_t missing;
     for (uint32_t c = 0; c < plan->chain_count; c++)
         (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        if (tnd_plan_trains(plan, c) != c)
-            tnd_adapted_merge(&self->chains[c].stream.adapted,
-                              self->chains[tnd_plan_trains(plan, c)].stream.adapted);
+        tnd_adapted_merge(&self->chains[c].stream.adapted, self->chains[0].stream.adapted);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known =
@@ -112,6 +115,26 @@ static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *dia
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             tnd_uneven_end_check(plan, c, &self->chains[c].stream, diagnostics);
+}
+
+static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *diagnostics)
+{
+    making_t *making = context;
+    tnd_preflight_t *self = &making->preflight;
+    const tnd_plan_t *plan = &making->plan;
+    tnd_resources_t *hosts = tnd_allocate_zeroed(plan->host_count, sizeof *hosts);
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        open_host(self, plan, h, &hosts[h], call, diagnostics);
+        if (making->use == NULL)
+            tnd_resources_close(&hosts[h]);
+    }
+    derive(self, plan, call, diagnostics);
+    if (making->use != NULL)
+        making->use(making->context, &(tnd_preflight_opened_t){plan, self, hosts, plan->host_count},
+                    call);
+    for (uint32_t h = 0; h < plan->host_count && making->use != NULL; h++)
+        tnd_resources_close(&hosts[h]);
+    free(hosts);
 }
 
 /*  Shows what the call opens. */
@@ -146,13 +169,12 @@ static bool wait_for(tnd_guarded_call_t **call_p, uint64_t hung_after_ns,
     return true;
 }
 
-/*  Opens and derives all that the plan needs. */
-static void open_all(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
-                     tnd_diagnostics_t *diagnostics)
+void tnd_preflight_use(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                       tnd_preflight_use_fn *use, void *context, tnd_diagnostics_t *diagnostics)
 {
     making_t *making = tnd_allocate_zeroed(1, sizeof *making);
-    making->plan = *plan;
-    making->plan.unread = true;
+    *making = (making_t){.plan = *plan, .use = use, .context = context};
+    making->plan.unread = use == NULL;
     begin(&making->preflight, plan);
     tnd_opening_progress_t shown;
     tnd_guarded_call_t *call;
@@ -180,7 +202,7 @@ void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_pla
 {
     uint32_t workers;
     char text[512];
-    open_all(self, graph, plan, diagnostics);
+    tnd_preflight_use(self, graph, plan, NULL, NULL, diagnostics);
     for (uint32_t h = 0; h < plan->host_count; h++)
         (void)tnd_memory_fits(plan, h, tnd_preflight_stream, self, &workers, diagnostics);
     if (!tnd_memory_fits_together(plan, tnd_preflight_stream, self, text, sizeof text))

@@ -43,6 +43,8 @@ void tnd_uneven_end_check(const tnd_plan_t *plan, uint32_t chain, const tnd_stre
     const tnd_instance_t *instance = &plan->instances[batcher];
     const tnd_batcher_options_t *options = instance->options;
     uint64_t rows = rows_of(options, stream);
+    if (tnd_plan_feed(plan, chain) == TND_FEED_APART) /* the lanes end apart */
+        return;
     if (options->remainder != TND_REMAINDER_KEEP || options->bucket != NULL ||
         options->pack != NULL || rows == TND_UNKNOWN)
         return;
@@ -55,10 +57,11 @@ void tnd_uneven_end_check(const tnd_plan_t *plan, uint32_t chain, const tnd_stre
         return;
     tnd_error_t text;
     (void)tnd_fail(&text,
-                   "the last batch%s has %" PRIu64 " of %" PRIu64
-                   " rows, all for the first %" PRIu32 " of %" PRIu32
-                   " replicas: the others get no rows and weight 0",
-                   options->span_epochs ? "" : " of an epoch", last, options->size, with, replicas);
+                   "the last batch%s has %" PRIu64 " of %" PRIu64 " rows, all for %s%" PRIu32
+                   " of %" PRIu32 " replicas: the others get no rows and weight 0",
+                   options->span_epochs ? "" : " of an epoch", last, options->size,
+                   tnd_plan_feed(plan, chain) == TND_FEED_PIECES ? "" : "the first ", with,
+                   replicas);
     text.about = NULL;
     tnd_placement_report(instance, TND_T079_NO_ROWS, &text, diagnostics);
     tnd_diagnostics_help(

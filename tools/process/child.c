@@ -120,6 +120,9 @@ const char *tnd_child_meaning(int code)
 static bool can_be_mended(const tnd_child_t *self, int status)
 {
     int code = tnd_child_code(status);
+    /* A leader that ends with 75 has waited for the others as often as it may. */
+    if (self->resumes && (WIFSIGNALED(status) || (self->host > 0 && code == TND_EXIT_PEER)))
+        return true;
     switch (self->plan->hosts[self->host].restart) {
     case TND_RESTART_NEVER:
         return false;

@@ -19,6 +19,7 @@ typedef struct {
     const tnd_plan_t *plan;
     uint32_t host;
     bool guided;       /* its parent runs in this run, so a leader that it misses exists */
+    bool resumes;      /* the run starts again without a host that was killed, or with it */
     pid_t pid;         /* 0: it does not run */
     uint64_t again_ns; /* when it will be restarted; 0: never */
     pid_t unreaped;    /* the process before it, which has ended but is not reaped; 0: none */

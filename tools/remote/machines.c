@@ -49,6 +49,7 @@ typedef struct {
     bool needed; /* the run does not begin without it */
     bool answered, named, complained;
     bool killed;       /* by this process */
+    uint64_t until_ns; /* when it has answered at the latest */
     int code;          /* after it has ended */
     uint64_t ended_ns; /* 0: it has not */
 } machine_t;
@@ -60,12 +61,14 @@ typedef struct {
     uint32_t count, running;
     char *bytes; /* of the files */
     size_t size;
-    uint64_t answer_ns;              /* until when all have answered */
+    uint64_t answer_ns; /* the time of the start, of which they have three quarters to answer */
+    uint64_t restarts;  /* starts again after a loss that are left */
     uint32_t spare_first, spare_end; /* ranks without which the run may begin */
     bool told;
     bool done; /* a machine succeeded, which it does only after the whole run did */
     int code;
-    unsigned signals, pressed;
+    tnd_ending_t ending;
+    unsigned pressed;
     uint64_t press_ns; /* when the others are told to end; 0: never */
     size_t width;
     tnd_terminal_t terminal;
@@ -166,7 +169,7 @@ static void take_out(void *context, const char *line, size_t size)
     machine_t *machine = &up->machines[speaker->index];
     if (!machine->answered && strcmp(line, TND_SENT_ANSWER) == 0)
         machine->answered = true;
-    else if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+    else if (up->ending.asked == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
         print_line(up, speaker->index, stdout, line, size);
 }
 
@@ -226,6 +229,7 @@ static bool start(up_t *up, machine_t *machine)
                          strerror(errno));
         return false;
     }
+    machine->until_ns = tnd_clock_now() + up->answer_ns / 4 * 3;
     setpgid(pid, pid); /* here too, so that it is true before a signal is sent */
     machine->pid = pid;
     up->running++;
@@ -283,7 +287,7 @@ static void press(up_t *up)
             end_command(machine, up->pressed >= 2 ? SIGKILL : SIGTERM);
     }
     up->pressed++;
-    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    up->press_ns = tnd_clock_now() + (up->ending.asked > 1 ? late_ns : patience_ns);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -321,6 +325,24 @@ static void describe(int status, char *text, size_t room)
         snprintf(text, room, "ended with %d", WEXITSTATUS(status));
 }
 
+/*  The others resume without a machine that was lost, or with what is started there now. */
+static bool starts_again(up_t *up, uint32_t index, int status, const char *how)
+{
+    machine_t *machine = &up->machines[index];
+    bool lost = WIFSIGNALED(status) || machine->code == TND_EXIT_PEER ||
+                (machine->code > 128 && machine->code != TND_EXIT_DRAINED);
+    if (!lost || index == 0 || up->restarts == 0 || up->done || up->ending.asked > 0 ||
+        up->code != TND_EXIT_OK)
+        return false;
+    up->restarts--;
+    tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s: it is started again",
+                     machine->name, machine->command, how);
+    machine->answered = machine->needed = false;
+    machine->sent = 0;
+    machine->ended_ns = 0;
+    return start(up, machine);
+}
+
 static void take_ended(up_t *up, uint32_t index, int status)
 {
     machine_t *machine = &up->machines[index];
@@ -348,7 +370,8 @@ static void take_ended(up_t *up, uint32_t index, int status)
     /* One that was stopped while the run ended has failed for no other reason. */
     bool asked = machine->killed || machine->code == TND_EXIT_PEER ||
                  (machine->code == TND_EXIT_DRAINED && up->pressed > 0);
-    if (machine->code == TND_EXIT_OK || (up->done && asked) || up->pressed > 2)
+    if (machine->code == TND_EXIT_OK || (up->done && asked) || up->pressed > 2 ||
+        starts_again(up, index, status, how))
         return;
     if (machine->code == TND_EXIT_DRAINED) {
         fail(up, machine->code, patience_ns);
@@ -362,42 +385,36 @@ static void take_ended(up_t *up, uint32_t index, int status)
     fail(up, machine->code, index == 0 ? short_patience_ns : patience_ns);
 }
 
-static void take_signal(up_t *up, int signals)
+static void take_children(void *context)
 {
-    struct signalfd_siginfo info;
-    char cause[100];
-    while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD) {
-            for (uint32_t i = 0; i < up->count; i++) {
-                int status;
-                if (up->machines[i].pid > 0 &&
-                    waitpid(up->machines[i].pid, &status, WNOHANG) == up->machines[i].pid)
-                    take_ended(up, i, status);
-            }
-            continue;
-        }
-        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
-            continue;
-        up->signals++;
-        tnd_signals_cause(&info, cause, sizeof cause);
-        tnd_log_complain(&up->log, "", "up", "%s%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
-                         cause);
-        if (up->code == TND_EXIT_OK)
-            up->code = TND_EXIT_DRAINED;
-        if (up->pressed < up->signals)
-            press(up);
-        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    up_t *up = context;
+    for (uint32_t i = 0; i < up->count; i++) {
+        int status;
+        if (up->machines[i].pid > 0 &&
+            waitpid(up->machines[i].pid, &status, WNOHANG) == up->machines[i].pid)
+            take_ended(up, i, status);
     }
 }
 
+static void take_request(void *context, const char *cause)
+{
+    up_t *up = context;
+    tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->ending.asked), cause);
+    if (up->code == TND_EXIT_OK)
+        up->code = TND_EXIT_DRAINED;
+    if (up->pressed < up->ending.asked)
+        press(up);
+    up->press_ns = up->ending.asked == 1 ? 0 : up->press_ns;
+}
+
 /*  Names the machines that have not answered in time. */
-static void name_silent(up_t *up)
+static void name_silent(up_t *up, uint64_t now)
 {
     char why[100];
     snprintf(why, sizeof why, "has not answered for %.3g s", 1e-9 * 0.75 * (double)up->answer_ns);
     for (uint32_t i = 0; i < up->count; i++)
-        if (!up->machines[i].answered && up->machines[i].pid > 0 && !up->machines[i].named)
+        if (!up->machines[i].answered && up->machines[i].pid > 0 && !up->machines[i].named &&
+            now >= up->machines[i].until_ns)
             miss(up, &up->machines[i], why);
 }
 
@@ -432,7 +449,7 @@ static void serve_machine(up_t *up, uint32_t index, const struct pollfd *files)
     }
 }
 
-static void watch(up_t *up, int signals, uint64_t answer_until_ns)
+static void watch(up_t *up, int signals)
 {
     enum { LOOK_MS = 100 };
     struct pollfd *files = tnd_allocate_zeroed(FILES * (size_t)up->count + 1, sizeof *files);
@@ -445,9 +462,9 @@ static void watch(up_t *up, int signals, uint64_t answer_until_ns)
         for (uint32_t i = 0; i < up->count; i++)
             serve_machine(up, i, &files[FILES * i + 1]);
         if (files[0].revents != 0)
-            take_signal(up, signals);
-        if (tnd_clock_now() >= answer_until_ns)
-            name_silent(up);
+            tnd_signals_read(signals, &up->ending,
+                             &(tnd_signal_reader_t){take_children, take_request, up});
+        name_silent(up, tnd_clock_now());
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
     }
@@ -468,7 +485,7 @@ static int perform(up_t *up)
         started = start(up, &up->machines[i]);
     if (!started)
         fail(up, TND_EXIT_FAILED, 0);
-    watch(up, signals, tnd_clock_now() + up->answer_ns / 4 * 3);
+    watch(up, signals);
     close(signals);
     if (!up->done)
         fail(up, TND_EXIT_PEER, 0); /* no machine was there, and each has been named */
@@ -549,6 +566,7 @@ static int check(up_t *up)
     if (code == TND_EXIT_OK) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
         up->answer_ns = plan->start_timeout_ns;
+        up->restarts = plan->restarts.run;
         if (plan->least > 0) {
             up->spare_first = plan->rest_first > 0 ? plan->rest_first : 1; /* rank 0 leads */
             up->spare_end = plan->rest_first + plan->rest_count;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
@@ -17,14 +18,48 @@ static const uint64_t flush_every_ns = 10000000;
 /*  Lines that are passed on together. */
 enum { BATCH_BYTES = 64 << 10 };
 
-tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t *error)
+tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, bool continues,
+                              tnd_error_t *error)
 {
-    *self = (tnd_metrics_t){.path = path};
+    *self = (tnd_metrics_t){.path = path, .continues = continues};
     if (path == NULL)
         return TND_OK;
-    TND_TRY(tnd_line_writer_open(&self->writer, path, error));
+    TND_TRY(tnd_line_writer_open(&self->writer, path, continues, error));
     self->lines = tnd_memory_stream(&self->text, &self->size);
     return TND_OK;
+}
+
+/*  Whether a whole line is of something before a step. */
+static bool is_before(const char *line, uint64_t step)
+{
+    uint64_t number;
+    const char *after = strstr(line, ",\"after_step\":");
+    if (sscanf(line, "{\"step\":%" SCNu64, &number) != 1 &&
+        (after == NULL || sscanf(after, ",\"after_step\":%" SCNu64, &number) != 1))
+        return false;
+    return line[strlen(line) - 1] == '\n' && number < step;
+}
+
+/*  Removes the lines from the first one on that is of this step, of a later one, or not whole.  The writer
+ *  has no line yet, and adds to the end of the file. */
+static void cut(tnd_metrics_t *self, uint64_t step)
+{
+    struct stat is;
+    FILE *in = self->continues && stat(self->path, &is) == 0 && S_ISREG(is.st_mode)
+                   ? fopen(self->path, "re")
+                   : NULL;
+    char *line = NULL;
+    size_t room = 0;
+    off_t keep = 0;
+    self->continues = false;
+    if (in == NULL)
+        return;
+    while (getline(&line, &room, in) > 0 && is_before(line, step))
+        keep = ftello(in);
+    free(line);
+    fclose(in);
+    if (truncate(self->path, keep) != 0)
+        self->told = true; /* later writes fail in the same way */
 }
 
 static void hand_over(tnd_metrics_t *self)
@@ -52,6 +87,7 @@ tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *reco
 {
     if (self->writer == NULL || record->chain != 0 || self->told)
         return TND_OK;
+    cut(self, record->step);
     fprintf(self->lines, "{\"step\":%" PRIu64 ",\"epoch\":%" PRIu32 ",\"rows\":%" PRIu32,
             record->step, record->epoch, record->rows);
     print_metrics(self, record->metrics, record->metric_count);
@@ -75,6 +111,7 @@ void tnd_metrics_validated(tnd_metrics_t *self, const tnd_plan_t *plan,
 {
     if (self->writer == NULL || self->told)
         return;
+    cut(self, validated->steps);
     fputs("{\"feeder\":", self->lines);
     tnd_json_text(self->lines, plan->chains[validated->chain].feeder);
     fprintf(self->lines, ",\"after_step\":%" PRId64 ",\"epoch\":%" PRIu32,

@@ -24,11 +24,13 @@ typedef struct {
     size_t size;
     const char *path;
     uint64_t flushed_ns;
-    bool told; /* a failed write was reported */
+    bool told;      /* a failed write was reported */
+    bool continues; /* the file has lines of steps that may be run again */
 } tnd_metrics_t;
 
-/*  Creates the file.  `path` NULL: nothing will be written. */
-tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path,
+/*  Creates the file, or adds to it if the run `continues` that of an earlier session: steps that are run
+ *  again replace their lines.  `path` NULL: nothing will be written. */
+tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, bool continues,
                               tnd_error_t *error) TND_CHECKED;
 /*  Errors: TND_FAILED, once, if a line could not be written; later lines are not written either. */
 tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record,

@@ -190,7 +190,7 @@ static void print_end(const tnd_report_end_t *end, FILE *out)
         [TND_OUTCOME_NONE] = "failed",       [TND_OUTCOME_DONE] = "done",
         [TND_OUTCOME_DRAINED] = "drained",   [TND_OUTCOME_STOPPED] = "stopped",
         [TND_OUTCOME_FAILED] = "failed",     [TND_OUTCOME_LOST] = "lost",
-        [TND_OUTCOME_UNUSABLE] = "unusable",
+        [TND_OUTCOME_UNUSABLE] = "unusable", [TND_OUTCOME_AGAIN] = "lost",
     };
     bool said = end->message != NULL && end->message[0] != '\0';
     fprintf(out, ",\"ended\":{\"code\":%d", end->code);

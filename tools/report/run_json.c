@@ -404,14 +404,15 @@ static void print_devices(FILE *out, const tnd_run_record_t *record, const tnd_s
     fputs(",\"devices\":[", out);
     for (uint32_t d = 0; d < page->device_count; d++) {
         const tnd_device_page_t *device = &page->devices[d];
-        unsigned state = device->state & 0xff;
+        unsigned state = device->state & 0xff; /* of its thread */
+        tnd_device_doing_t doing = tnd_device_doing(device);
         tnd_json_begin(out, d > 0, "name", device->name);
         fprintf(out,
                 ",\"state\":\"%s\",\"replica\":%" PRIu64 ",\"step\":%" PRIu64 ",\"thread\":%" PRIu64
                 ",\"since_seconds\":%.3f,\"cpu_seconds\":%.9f,\"run_queue_seconds\":%.9f,"
                 "\"seconds\":{",
-                device_names[state], device->state >> 8, device->step, device->thread,
-                now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0,
+                device_names[doing.state], doing.replica, doing.step, device->thread,
+                now > doing.since_ns ? (double)(now - doing.since_ns) * 1e-9 : 0,
                 (double)device->cpu_ns * 1e-9, (double)device->ready_ns * 1e-9);
         for (unsigned s = 0; s < TND_DEVICE_STATES; s++) {
             uint64_t spent = device->spent_ns[s];

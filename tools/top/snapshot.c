@@ -197,7 +197,7 @@ static void take_link(tnd_top_device_t *device, const tnd_device_page_t *old,
 }
 
 /*  Its thread may do nothing while a device works on a step. */
-static void take_work(tnd_top_device_t *device, const tnd_device_page_t *page)
+static void take_work(tnd_top_device_t *device, const tnd_device_page_t *page, uint64_t now)
 {
     double *idle = &device->shares[TND_DEVICE_IDLE], *step = &device->shares[TND_DEVICE_STEP];
     device->timed = page->timed != 0;
@@ -205,12 +205,10 @@ static void take_work(tnd_top_device_t *device, const tnd_device_page_t *page)
     more = more < *idle ? more : *idle;
     *step += more;
     *idle -= more;
-    bool works = (page->pending & 0xff) == TND_PENDING_WORK;
-    if (device->timed && works && device->state == TND_DEVICE_IDLE) {
-        device->state = TND_DEVICE_STEP;
-        device->step = page->pending >> 8;
-        device->since_seconds = device->pending_seconds;
-    }
+    tnd_device_doing_t doing = tnd_device_doing(page);
+    device->state = doing.state;
+    device->step = doing.step;
+    device->since_seconds = seconds_of(now, doing.since_ns);
 }
 
 static void take_devices(tnd_top_actor_t *actor, const tnd_statistics_t *old,
@@ -240,7 +238,7 @@ static void take_devices(tnd_top_actor_t *actor, const tnd_statistics_t *old,
             device->shares[device->state] = sum = 1;
         for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
             device->shares[s] /= sum;
-        take_work(device, from);
+        take_work(device, from, now);
     }
 }
 

@@ -74,6 +74,7 @@ static tnd_status_t take_operand(tnd_touch_t *touch, const char *text, tnd_error
     case TND_TOUCH_PAUSE:
     case TND_TOUCH_RESUME:
     case TND_TOUCH_DRAIN:
+    case TND_TOUCH_START_AGAIN:
         return *text == '\0' ? TND_OK
                              : tnd_fail(error, "%s takes no operand", tnd_touch_verb(touch->verb));
     case TND_TOUCH_RESTART:

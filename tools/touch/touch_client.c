@@ -190,7 +190,8 @@ static int touch_elsewhere(const tnd_request_t *request, const char *run, const 
 int tnd_touch_command(const tnd_request_t *request, size_t own, tnd_touch_t *touch)
 {
     const char *run = request->file_count > own ? request->files[own] : NULL;
-    const char *verb = tnd_touch_verb(touch->verb);
+    bool again = touch->verb == TND_TOUCH_START_AGAIN; /* `restart --run` */
+    const char *verb = tnd_touch_verb(again ? TND_TOUCH_RESTART : touch->verb);
     char text[640];
     if (request->leader != NULL && request->via == NULL)
         return tnd_usage_error(verb, "a control port only shows a run: add --via 'ssh {address}', "

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/observe/statistics.h"
+#include "runtime/pages/page_folders.h"
 
 static const char allowed[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/=";

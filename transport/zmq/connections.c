@@ -466,7 +466,7 @@ bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_t
             turned_away_foreign(self, port, hello->from, why);
         return false;
     }
-    if (!tnd_end_is_meant(terms, hello)) {
+    if (!is_guest && !tnd_end_is_meant(terms, hello)) {
         snprintf(why, room, "%s listens here, but with another life or port than expected",
                  config->name);
         refusal->msg.refuse.elsewhere = true;

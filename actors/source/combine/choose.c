@@ -182,6 +182,7 @@ const tnd_source_t tnd_source_choose = {
     .ahead_rows = tnd_combination_ahead_rows,
     .ahead = tnd_combination_ahead,
     .where = tnd_combination_where,
+    .locate = &tnd_combination_locate,
     .hash = tnd_combination_hash,
     .close = tnd_combination_source_close,
 };

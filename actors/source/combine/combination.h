@@ -23,6 +23,8 @@ typedef struct tnd_combination {
     /*  If RANDOM: the source of row `index`, and which of its rows it is. */
     void (*find)(const struct tnd_combination *self, uint64_t index, uint32_t *source_p,
                  uint64_t *row_p);
+    /*  The reverse; TND_UNKNOWN if no row is that one.  NULL: all rows are looked at. */
+    uint64_t (*reverse)(const struct tnd_combination *self, uint32_t source, uint64_t row);
     /*  If not: the next row; begins again after `rewind`.  TND_END: there is none. */
     void (*rewind)(struct tnd_combination *self);
     tnd_status_t (*next)(struct tnd_combination *self, const tnd_block_t **block_p, uint32_t *row_p,
@@ -67,6 +69,7 @@ tnd_status_t tnd_combination_sizes(const void *state, const uint64_t *index, uin
 uint32_t tnd_combination_ahead_rows(const void *state);
 void tnd_combination_ahead(void *state, const uint64_t *index, uint32_t count);
 void tnd_combination_where(const void *state, uint64_t index, tnd_source_place_t *place);
+extern const tnd_source_locate_t tnd_combination_locate;
 tnd_status_t tnd_combination_hash(const void *state, size_t place, uint64_t hash[2],
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_combination_source_close(void *state);

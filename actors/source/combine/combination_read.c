@@ -226,3 +226,61 @@ void tnd_combination_where(const void *state, uint64_t index, tnd_source_place_t
     self->find(self, index, &source, &row);
     tnd_subsource_where(&self->sources[source], row, place);
 }
+
+static uint64_t files_of(const tnd_subsource_t *source)
+{
+    return source->source->locate != NULL && (source->facts.caps & TND_SOURCE_RANDOM) != 0
+               ? source->source->locate->files(source->state)
+               : 0;
+}
+
+static uint64_t count_files(const void *state)
+{
+    const tnd_combination_t *self = state;
+    uint64_t count = 0;
+    for (uint32_t s = 0; s < self->count; s++)
+        count += files_of(&self->sources[s]);
+    return count;
+}
+
+/*  The source of a file; *number_p becomes the number that it has there. */
+static uint32_t source_of(const tnd_combination_t *self, uint64_t *number_p)
+{
+    uint32_t s = 0;
+    for (; *number_p >= files_of(&self->sources[s]); s++)
+        *number_p -= files_of(&self->sources[s]);
+    return s;
+}
+
+static void show_file(const void *state, uint64_t number, tnd_source_rows_t *rows)
+{
+    const tnd_combination_t *self = state;
+    const tnd_subsource_t *source = &self->sources[source_of(self, &number)];
+    source->source->locate->file(source->state, number, rows);
+}
+
+/*  The row of the combination that is row `row` of source `s`. */
+static uint64_t reverse(const tnd_combination_t *self, uint32_t s, uint64_t row)
+{
+    uint32_t source;
+    uint64_t found;
+    if (self->reverse != NULL)
+        return self->reverse(self, s, row);
+    for (uint64_t index = row; index < self->rows; index++) {
+        self->find(self, index, &source, &found);
+        if (source == s && found == row)
+            return index;
+    }
+    return TND_UNKNOWN;
+}
+
+static uint64_t find_row(const void *state, uint64_t number, uint64_t record)
+{
+    const tnd_combination_t *self = state;
+    uint32_t s = source_of(self, &number);
+    const tnd_subsource_t *source = &self->sources[s];
+    uint64_t row = source->source->locate->row(source->state, number, record);
+    return row == TND_UNKNOWN ? row : reverse(self, s, row);
+}
+
+const tnd_source_locate_t tnd_combination_locate = {count_files, show_file, find_row};

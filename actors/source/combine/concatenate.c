@@ -43,6 +43,12 @@ static void concatenate_find(const tnd_combination_t *combination, uint64_t inde
     *row_p = index - self->first[after - 1];
 }
 
+static uint64_t concatenate_reverse(const tnd_combination_t *combination, uint32_t source,
+                                    uint64_t row)
+{
+    return ((const concatenate_t *)(const void *)combination)->first[source] + row;
+}
+
 static void concatenate_rewind(tnd_combination_t *combination)
 {
     ((concatenate_t *)(void *)combination)->current = 0;
@@ -96,6 +102,7 @@ static tnd_status_t concatenate_open(void *state, const void *given,
     const concatenate_options_t *chosen = given;
     TND_TRY(tnd_combination_open(all, &chosen->sources, NULL, scope, error));
     all->find = concatenate_find;
+    all->reverse = concatenate_reverse;
     all->rewind = concatenate_rewind;
     all->next = concatenate_next;
     if (tnd_combination_same_schema(all, error) != TND_OK) {
@@ -125,6 +132,7 @@ const tnd_source_t tnd_source_concatenate = {
     .ahead_rows = tnd_combination_ahead_rows,
     .ahead = tnd_combination_ahead,
     .where = tnd_combination_where,
+    .locate = &tnd_combination_locate,
     .hash = tnd_combination_hash,
     .close = concatenate_close,
 };

@@ -223,6 +223,12 @@ static void zip_where(const void *state, uint64_t index, tnd_source_place_t *pla
     tnd_subsource_where(&self->sources[bad], index, place);
 }
 
+static uint64_t zip_reverse(const tnd_combination_t *self, uint32_t source, uint64_t row)
+{
+    (void)source;
+    return row < self->rows ? row : TND_UNKNOWN;
+}
+
 static tnd_status_t join_schemas(tnd_combination_t *self, tnd_error_t *error)
 {
     for (uint32_t s = 0; s < self->count; s++) {
@@ -301,6 +307,7 @@ static tnd_status_t zip_open(void *state, const void *given, const tnd_source_sc
     tnd_combination_t *all = &self->combination;
     self->equal = chosen->length == LENGTH_EQUAL;
     TND_TRY(tnd_combination_open(all, &chosen->sources, NULL, scope, error));
+    all->reverse = zip_reverse;
     tnd_status_t status = join_schemas(all, error);
     if (status == TND_OK)
         status = count_rows(self, error);
@@ -325,6 +332,7 @@ const tnd_source_t tnd_source_zip = {
     .ahead_rows = tnd_combination_ahead_rows,
     .ahead = zip_ahead,
     .where = zip_where,
+    .locate = &tnd_combination_locate,
     .hash = tnd_combination_hash,
     .close = tnd_combination_source_close,
 };

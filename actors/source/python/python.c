@@ -74,7 +74,7 @@ const tnd_source_spec_t tnd_source_python_spec = {
               .help = "Reads a data set in Python, such as one of torch or of Hugging Face, in "
                       "interpreters of its own.  `tundish help python_ops` explains it.",
               TND_OPTIONS(options, python_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_TENSORS,
 };
 
 static void renew(void *context)

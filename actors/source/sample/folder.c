@@ -560,6 +560,25 @@ static tnd_status_t folder_hash(const void *state, size_t place, uint64_t hash[2
     return status;
 }
 
+static uint64_t count_files(const void *state)
+{
+    return ((const folder_t *)state)->names.count;
+}
+
+static void show_file(const void *state, uint64_t number, tnd_source_rows_t *rows)
+{
+    tnd_names_path(&((const folder_t *)state)->names, number, rows->path);
+    rows->rows = 1;
+}
+
+static uint64_t find_row(const void *state, uint64_t number, uint64_t record)
+{
+    (void)state, (void)record;
+    return number;
+}
+
+static const tnd_source_locate_t locate = {count_files, show_file, find_row};
+
 const tnd_source_t tnd_source_folder = {
     .spec = &tnd_source_folder_spec,
     .state_bytes = sizeof(folder_t),
@@ -569,6 +588,7 @@ const tnd_source_t tnd_source_folder = {
     .ahead_rows = folder_ahead_rows,
     .ahead = folder_ahead,
     .where = folder_where,
+    .locate = &locate,
     .hash = folder_hash,
     .close = folder_close,
 };

@@ -552,5 +552,6 @@ const tnd_source_t tnd_source_tar = {
     .ahead_rows = tnd_tar_ahead_rows,
     .ahead = tnd_tar_ahead,
     .where = tnd_tar_where,
+    .locate = &tnd_tar_locate,
     .close = tar_close,
 };

@@ -83,5 +83,6 @@ tnd_status_t tnd_tar_sizes(const void *state, const uint64_t *index, uint32_t co
 uint32_t tnd_tar_ahead_rows(const void *state);
 void tnd_tar_ahead(void *state, const uint64_t *index, uint32_t count);
 void tnd_tar_where(const void *state, uint64_t index, tnd_source_place_t *place);
+extern const tnd_source_locate_t tnd_tar_locate;
 
 #endif

@@ -1,4 +1,5 @@
 /*  actors/source/sample/tar_read.c - reads the samples of tar archives. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,25 @@ void tnd_tar_where(const void *state, uint64_t index, tnd_source_place_t *place)
     *place = (tnd_source_place_t){
         .file = file->content.path, .record = record, .offset = file->rows[record].at};
 }
+
+static uint64_t count_files(const void *state)
+{
+    return ((const tnd_tar_t *)state)->file_count;
+}
+
+static void show_file(const void *state, uint64_t number, tnd_source_rows_t *rows)
+{
+    const tnd_tar_t *self = state;
+    snprintf(rows->path, sizeof rows->path, "%s", self->files[number].content.path);
+    rows->rows = self->first[number + 1] - self->first[number];
+}
+
+static uint64_t find_row(const void *state, uint64_t number, uint64_t record)
+{
+    return ((const tnd_tar_t *)state)->first[number] + record;
+}
+
+const tnd_source_locate_t tnd_tar_locate = {count_files, show_file, find_row};
 
 tnd_status_t tnd_tar_sizes(const void *state, const uint64_t *index, uint32_t count,
                            uint64_t *bytes, tnd_error_t *error)

@@ -229,14 +229,15 @@ tnd_status_t tnd_run_carry_out(tnd_run_t *self, tnd_verb_t verb, uint32_t value,
     case TND_TOUCH_SET:
         return tnd_leader_core_ask_depth(self->session, value, error);
     case TND_TOUCH_SCALE:
+    case TND_TOUCH_START_AGAIN:
         break; /* hosts that are told do it */
     }
     return TND_OK;
 }
 
-void tnd_run_finish(tnd_run_t *self, uint32_t host, uint64_t steps)
+void tnd_run_finish(tnd_run_t *self, tnd_leader_core_t *session, uint32_t host, uint64_t steps)
 {
-    tnd_leader_core_finish(self->session, host, steps);
+    tnd_leader_core_finish(session, host, steps);
     tnd_run_touches_finish(&self->touches);
 }
 

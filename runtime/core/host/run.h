@@ -79,8 +79,9 @@ void tnd_run_return(tnd_run_t *self);
  *  it cannot be done now. */
 tnd_status_t tnd_run_carry_out(tnd_run_t *self, tnd_verb_t verb, uint32_t value, uint64_t now,
                                tnd_error_t *error) TND_CHECKED;
-/*  The program of a host has ended its loop after that many steps / a host wants the run to drain. */
-void tnd_run_finish(tnd_run_t *self, uint32_t host, uint64_t steps);
+/*  The program of a host has ended its loop after that many steps of a chain, the running one or the one
+ *  that rests / a host wants the run to drain. */
+void tnd_run_finish(tnd_run_t *self, tnd_leader_core_t *session, uint32_t host, uint64_t steps);
 void tnd_run_drain(tnd_run_t *self);
 
 #endif

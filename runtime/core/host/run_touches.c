@@ -61,6 +61,7 @@ void tnd_run_touches_tried(tnd_run_touches_t *self, bool done, const tnd_touch_s
         self->pending |= SCALE;
         break;
     case TND_TOUCH_RESTART:
+    case TND_TOUCH_START_AGAIN:
         break;
     }
 }

@@ -113,9 +113,16 @@ static bool another_ended(const tnd_watermarks_t *self, uint32_t epoch)
     return false;
 }
 
+static uint64_t quota_of(const tnd_watermarks_t *self, uint64_t batch)
+{
+    return self->apart != NULL ? tnd_apart_quota(self->apart, self->lane, batch)
+                               : tnd_lane_quota(self->size, self->lanes, self->lane, batch);
+}
+
 /*  While no lane has ended, a step and the row after it need the lane's quota and one row.  Beyond
  *  that it is enough to report a few quotas at a time, because each MARK wakes every other lane.
- *  Once a lane has ended, any row may be needed. */
+ *  Once a lane has ended, any row may be needed; not so where lanes are apart.  There a step may need
+ *  all of the lane's own batch, and of the next. */
 bool tnd_watermarks_due(tnd_watermarks_t *self, uint32_t which, uint32_t epoch, uint64_t batch,
                         uint64_t taken, bool decided, tnd_watermark_t *mark)
 {
@@ -123,10 +130,13 @@ bool tnd_watermarks_due(tnd_watermarks_t *self, uint32_t which, uint32_t epoch, 
     *mark = tnd_watermarks_of(self, self->lane, epoch);
     if (mark->ended == published->ended && mark->rows == published->rows)
         return false;
-    uint64_t next = tnd_lane_quota(self->size, self->lanes, self->lane, batch + 1);
-    uint64_t needed = taken + tnd_lane_quota(self->size, self->lanes, self->lane, batch) + next + 1;
+    uint64_t next = quota_of(self, batch + 1);
+    uint64_t needed = taken + quota_of(self, batch) + next + 1;
+    if (self->apart != NULL && tnd_apart_whole(self->apart))
+        needed += 2 * self->size;
     bool due = mark->ended != published->ended || decided || published->rows < needed ||
-               mark->rows >= published->rows + QUOTAS_PER_MARK * next || another_ended(self, epoch);
+               mark->rows >= published->rows + QUOTAS_PER_MARK * next ||
+               (self->apart == NULL && another_ended(self, epoch));
     if (due)
         *published = *mark;
     return due;

@@ -8,6 +8,7 @@
 #define TND_RUNTIME_CORE_LANE_WATERMARKS_H
 
 #include "runtime/core/lane/order.h"
+#include "runtime/core/stream/apart.h"
 
 typedef struct {
     uint64_t rows; /* joined in `epoch` since the cursor of this generation */
@@ -18,9 +19,10 @@ typedef struct {
 typedef struct {
     void *memory; /* tnd_watermarks_bytes, zeroed */
     const tnd_order_t *order;
-    uint32_t lane, lanes; /* the caller's own lane; all lanes */
-    uint64_t size;        /* rows of a global batch */
-    bool known;           /* by arithmetic */
+    uint32_t lane, lanes;     /* the caller's own lane; all lanes */
+    uint64_t size;            /* rows of a global batch */
+    const tnd_apart_t *apart; /* lanes feed replicas of their own; NULL: they do not */
+    bool known;               /* by arithmetic */
     uint32_t generation;
     uint32_t first_epoch;         /* of the cursor of this generation */
     tnd_watermark_t published[2]; /* of this lane: the current epoch and the next */

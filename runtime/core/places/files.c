@@ -91,6 +91,7 @@ static void files_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positi
         }
         positions[i] = place + (positions[i] - first);
     }
+    tnd_place_below(self, pass, positions, count);
 }
 
 const tnd_place_op_t tnd_place_files = {.name = "files",

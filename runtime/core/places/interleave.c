@@ -174,11 +174,17 @@ static void see_phase(interleave_t *state, uint32_t phase)
     state->whole = (of[1].first - of->first) / state->block;
 }
 
+/*  Whether the files have another order in each pass. */
+static bool follows_files(const tnd_place_stage_t *self)
+{
+    return self->below != NULL && self->below->op == &tnd_place_files;
+}
+
 static void begin(tnd_place_stage_t *self, uint64_t pass)
 {
     interleave_t *state = self->state;
     const uint64_t *counts =
-        self->below != NULL ? tnd_place_files_counts(self->below, pass) : self->files;
+        follows_files(self) ? tnd_place_files_counts(self->below, pass) : self->files;
     uint32_t files = self->file_count;
     uint64_t first = 0;
     for (uint32_t i = 0; i <= files; i++) {
@@ -206,7 +212,7 @@ static void interleave_init(tnd_place_stage_t *self)
     state->alive = (uint16_t *)(state->heap + slots);
     /* The files below are prepared after this stage. */
     state->pass = UINT64_MAX;
-    if (self->below == NULL)
+    if (!follows_files(self))
         begin(self, 0);
 }
 
@@ -260,7 +266,7 @@ static void interleave_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *p
                              size_t count)
 {
     uint64_t first = 0, run = 0, place = 0;
-    if (self->below != NULL && ((const interleave_t *)self->state)->pass != pass)
+    if (follows_files(self) && ((const interleave_t *)self->state)->pass != pass)
         begin(self, pass);
     for (size_t i = 0; i < count; i++) {
         if (positions[i] - first >= run) {

@@ -1,9 +1,10 @@
-/*  runtime/core/places/part.c - one of several disjoint parts of the rows, drawn by a seed.
+/*  runtime/core/places/part.c - one of several disjoint parts of the rows, drawn by a seed or by a list.
  *
- *  Windows of as many rows as the parts have in lowest terms, five for 80 and 20, are divided each by a
+ *  Without a list, windows of as many rows as the parts have in lowest terms, five for 80 and 20, are divided each by a
  *  draw of its own, so every part has its share of any stretch of the rows, in the order of the rows. */
 #include "runtime/core/numeric/random.h"
 #include "runtime/core/places/place_map.h"
+#include "runtime/core/places/row_parts.h"
 
 typedef struct {
     uint64_t window; /* that `slots` are of; UINT64_MAX: none */
@@ -48,11 +49,20 @@ static uint64_t part_count(const tnd_place_map_t *map, uint64_t input)
     uint16_t slots[TND_PLACES_PARTS_SUM];
     if (input == TND_PLACES_ENDLESS || map->part.index >= map->part.parts)
         return input; /* the second is refused */
+    if (map->part.rows > 0)
+        return map->part.own;
     uint32_t own = map->part.of[map->part.index], total = total_of(map), last = 0;
     draw(map, input / total, slots);
     while (last < own && slots[last] < input % total)
         last++;
     return input / total * own + last;
+}
+
+uint64_t tnd_place_part_rows(const tnd_place_map_t *map, const tnd_row_parts_t *row_parts,
+                             uint64_t from, uint64_t to)
+{
+    return map->part.rows > 0 ? tnd_row_parts_count(row_parts, map->part.index, from, to)
+                              : part_count(map, to) - part_count(map, from);
 }
 
 static uint64_t place_of(const tnd_place_map_t *map, part_state_t *state, uint64_t position)
@@ -65,18 +75,29 @@ static uint64_t place_of(const tnd_place_map_t *map, part_state_t *state, uint64
     return window * total_of(map) + state->slots[position % own];
 }
 
+/*  The row that is number `number` of the part. */
+static uint64_t listed(const tnd_place_stage_t *self, uint64_t number)
+{
+    return tnd_row_finder_row(self->state, number);
+}
+
 static uint64_t part_demand(const tnd_place_stage_t *self)
 {
     uint16_t slots[TND_PLACES_PARTS_SUM];
     uint32_t own = self->map->part.of[self->map->part.index];
     if (self->wanted == 0 || self->wanted > self->count)
         return self->wanted == 0 ? 0 : UINT64_MAX;
+    if (self->map->part.rows > 0)
+        return listed(self, self->wanted - 1) + 1;
     draw(self->map, (self->wanted - 1) / own, slots);
     return (self->wanted - 1) / own * total_of(self->map) + slots[(self->wanted - 1) % own] + 1;
 }
 
 static size_t part_bytes(const tnd_place_stage_t *self)
 {
+    if (self->map->part.rows > 0)
+        return sizeof(tnd_row_finder_t) +
+               tnd_row_finder_bytes(self->map->part.rows, self->map->part.parts);
     size_t bytes =
         sizeof(part_state_t) + self->map->part.of[self->map->part.index] * sizeof(uint16_t);
     return (bytes + 7) / 8 * 8;
@@ -85,13 +106,19 @@ static size_t part_bytes(const tnd_place_stage_t *self)
 static void part_init(tnd_place_stage_t *self)
 {
     part_state_t *state = self->state;
-    state->window = UINT64_MAX;
+    tnd_row_finder_t *finder = self->state;
+    if (self->map->part.rows > 0)
+        tnd_row_finder_init(finder, self->row_parts, self->map->part.index,
+                            (uint64_t *)(finder + 1));
+    else
+        state->window = UINT64_MAX;
 }
 
 static void part_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positions, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        positions[i] = place_of(self->map, self->state, positions[i]);
+        positions[i] = self->map->part.rows > 0 ? listed(self, positions[i])
+                                                : place_of(self->map, self->state, positions[i]);
     tnd_place_below(self, pass, positions, count);
 }
 

@@ -43,6 +43,10 @@ typedef struct {
             uint32_t of[TND_PLACES_PARTS_MAX]; /* sizes of all parts in lowest terms */
             uint32_t parts, index;             /* 0 parts: the sizes cannot be used */
             uint64_t seed;
+            /*  By the values of a column: the name of the list of all rows' parts (row_parts.h); 0: by
+             *  the number of the row.  Once that is known: how many rows it has, and how many of them
+             *  are of this part. */
+            uint64_t list, rows, own;
         } part;
         uint64_t skip, take;
         struct {
@@ -67,6 +71,8 @@ typedef struct {
     };
 } tnd_place_map_t;
 
+typedef struct tnd_row_parts tnd_row_parts_t;
+
 /*  Called from time to time while a shuffle draws positions only to get past them, with how many are
  *  left.  Returns false to end that; what it was to find is then not set. */
 typedef bool tnd_place_watch_fn(void *watcher, uint64_t left);
@@ -84,16 +90,18 @@ typedef struct tnd_place_stage {
     uint64_t passes;               /* over the input, in each pass over the result */
     const uint64_t *files;         /* of the first maps: rows of each file, and the files */
     uint32_t file_count;
-    uint64_t unit;             /* of the first maps: rows inside a stored row */
-    uint64_t drawn;            /* by a shuffle, in all */
-    tnd_place_watch_fn *watch; /* NULL: none */
+    const struct tnd_row_parts *row_parts; /* of `part` by a list */
+    uint64_t unit;                         /* of the first maps: rows inside a stored row */
+    uint64_t drawn;                        /* by a shuffle, in all */
+    tnd_place_watch_fn *watch;             /* NULL: none */
     void *watcher;
     void *state;
 } tnd_place_stage_t;
 
 /*  Rules for the place of a map in a list. */
 enum {
-    TND_PLACE_FIRST = 1, /* first: `files`, `interleave`, `unbatch`, `part` */
+    TND_PLACE_FIRST =
+        1, /* first: `files`, `interleave`, `unbatch`, `part`; or `part` before them */
     TND_PLACE_LAST = 2,
     TND_PLACE_WHOLE = 4,     /* its input is finite and has random access */
     TND_PLACE_SEQUENTIAL = 8 /* its result has no random access */
@@ -119,6 +127,9 @@ typedef struct tnd_place_op {
 #include "runtime/core/places/maps.def"
 #undef MAP
 
+/*  The rows [from, to), as they are stored, that are of a part. */
+uint64_t tnd_place_part_rows(const tnd_place_map_t *map, const tnd_row_parts_t *row_parts,
+                             uint64_t from, uint64_t to);
 /*  Of a stage of `files`: the stored rows of the files in the order of a pass. */
 const uint64_t *tnd_place_files_counts(tnd_place_stage_t *self, uint64_t pass);
 

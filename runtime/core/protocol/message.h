@@ -232,6 +232,7 @@ typedef struct tnd_msg {
             uint64_t digest[2]; /* of the rows this feeder got: low, high */
             uint32_t rows;
             bool cut;      /* the program ends the epoch with it (tnd_feed_rewind) */
+            bool last;     /* no step follows it, as is known from its rows */
             void *payload; /* reported metrics; opaque */
         } commit;
         struct {

@@ -103,6 +103,17 @@ static tnd_status_t differs(const tnd_msg_t *msg, const char *who, const char *w
                     msg->part.lane, who, what, (unsigned long long)msg->part.step);
 }
 
+/*  Whether a lane is elsewhere than the first one that has reported. */
+static bool differs_from_others(const tnd_assembly_t *self, const entry_t *entry, size_t place,
+                                const tnd_msg_t *msg)
+{
+    uint32_t lane = 0;
+    while (lane < self->lanes && !(entry->have[lane / 64] >> (lane % 64) & 1))
+        lane++;
+    return lane < self->lanes && tnd_position_compare(self->positions[place * self->lanes + lane],
+                                                      msg->part.position) != 0;
+}
+
 /*  Records the report of one lane about the cursor at `place`. */
 static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, const tnd_msg_t *msg,
                           const char *who, tnd_error_t *error)
@@ -116,6 +127,8 @@ static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, co
         (entry->epoch != msg->part.epoch || entry->step_of_epoch != msg->part.step_of_epoch ||
          entry->rank != msg->part.rank))
         return differs(msg, who, "another composition than the other lanes", error);
+    if (self->alike && differs_from_others(self, entry, place, msg))
+        return differs(msg, who, "other rows than another lane, which reads the same,", error);
     if (*have & bit) {
         if (tnd_position_compare(self->positions[at], msg->part.position) != 0 ||
             self->since[at] != msg->part.since ||

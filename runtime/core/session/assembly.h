@@ -33,6 +33,7 @@ typedef struct {
     uint64_t whole;      /* the first step whose cursor is not whole */
     uint64_t last;       /* the stream ends before this step; TND_UNKNOWN */
     uint32_t lanes, feeders, open_max;
+    bool alike; /* lanes have the same rows, so that their positions are equal; the owner sets it */
     tnd_assembly_entry_t *ring;
     tnd_position_t *positions; /* by entry x lane */
     uint64_t *since;           /* likewise: what was made since the position */

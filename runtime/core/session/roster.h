@@ -37,6 +37,8 @@ typedef struct {
     const tnd_roster_process_t *processes; /* NULL: nothing but their number is known */
     uint32_t count;
     uint32_t port; /* of the leader; 0: not known */
+    uint64_t
+        number; /* of the roster: the sessions of others do not let its processes in; 0: none met */
 } tnd_roster_list_t;
 
 /*  What a process says when it comes. */

@@ -22,5 +22,9 @@ typedef struct {
 } tnd_share_t;
 
 tnd_share_t tnd_share_of(const tnd_share_batch_t *batch, uint32_t replica);
+/*  Where each of `lanes` lanes has all rows of the batch: its replicas r = 0, 1, ... get the pieces
+ *  r * lanes + lane. */
+tnd_share_t tnd_share_of_piece(const tnd_share_batch_t *batch, uint32_t lanes, uint32_t lane,
+                               uint32_t replica);
 
 #endif

@@ -22,6 +22,13 @@
 
 typedef enum { TND_SPLIT_REBATCH_V2, TND_SPLIT_REBATCH_LEGACY } tnd_split_t;
 
+/*  How lanes feed replicas. */
+typedef enum {
+    TND_FEED_TOGETHER, /* a batch has rows of all lanes, and is cut over all replicas */
+    TND_FEED_APART,    /* each lane feeds replicas of its own: apart.h */
+    TND_FEED_PIECES /* each lane has all rows; its replicas get every `lanes`-th piece of a batch */
+} tnd_lane_feed_t;
+
 /*  "rebatch_v2" or "rebatch_legacy". */
 const char *tnd_split_name(tnd_split_t split);
 

@@ -10,12 +10,13 @@
 enum { ROWS = 1000 };
 
 /*  Row r: i = r - 500 (i32), n = 2^63 - 1 (i64), f = r / 8 - 50 (f32), d = 0.1 * r (f64), b = r is odd,
- *  v = 10 r + 0, 1, 2 (u8, lower bits), t: ragged, u: u64. */
+ *  v = 10 r + 0, 1, 2 (u8, lower bits), t: the first r % 4 of v, ragged, u: u64. */
 static int32_t ints[ROWS];
 static int64_t tops[ROWS];
 static float floats[ROWS];
 static double doubles[ROWS];
 static uint8_t odd[ROWS], vectors[ROWS][3];
+static tnd_ragged_t ragged[ROWS];
 
 static tnd_schema_t schema;
 static tnd_tile_t tile;
@@ -50,6 +51,9 @@ static void make_rows(void)
     add("v", TND_U8, 1, vectors, 3);
     add("odd name", TND_I32, 0, ints, sizeof ints[0]);
     add("u", TND_U64, 0, tops, sizeof tops[0]);
+    for (int r = 0; r < ROWS; r++)
+        ragged[r] = (tnd_ragged_t){vectors[r], (uint64_t)r % 4};
+    tile.columns[schema.count].ragged = ragged;
     cr_assert_eq(tnd_schema_add_ragged(&schema, "t", TND_U8, 1, (uint64_t[]){3}, &error), TND_OK);
 }
 
@@ -134,6 +138,40 @@ Test(expression, columns_of_one_shape_are_computed_element_by_element)
     free(got);
 }
 
+Test(expression, the_length_of_a_ragged_row_is_a_number)
+{
+    EXPECT_EACH("length(t)", int64_t, TND_I64, r % 4);
+    EXPECT_EACH("length( `t` ) >= 2 and i > 0", uint8_t, TND_BOOL, r % 4 >= 2 && ints[r] > 0);
+    int64_t *got = computed("v * 0 + length(t)", TND_I64);
+    for (int k = 0; k < 3 * ROWS; k++)
+        cr_assert_eq(got[k], k / 3 % 4);
+    free(got);
+}
+
+Test(expression, a_ragged_row_is_computed_element_by_element)
+{
+    tnd_expression_t *expression;
+    tnd_error_t error;
+    tnd_room_t room = {0};
+    cr_assert_eq(tnd_expression_new(&expression, "(t + i) * length(t) - d / t", &schema, &error),
+                 TND_OK, "%s", error.text);
+    const tnd_column_t *result = tnd_expression_result(expression);
+    cr_assert(result->ragged && result->rank == 1 && result->shape[0] == 3);
+    for (uint32_t r = 0; r < ROWS; r++) {
+        tnd_ragged_t made;
+        cr_assert_eq(tnd_expression_run_ragged(expression, &tile, r, TND_F64, &room, &made, &error),
+                     TND_OK);
+        cr_assert_eq(made.length, r % 4);
+        for (uint32_t i = 0; i < r % 4; i++)
+            cr_assert_eq(((const double *)made.data)[i],
+                         (double)((vectors[r][i] + ints[r]) * (int64_t)(r % 4)) -
+                             doubles[r] / vectors[r][i]);
+    }
+    tnd_room_clear(&room);
+    tnd_room_fini(&room);
+    tnd_expression_free(&expression);
+}
+
 Test(expression, a_remainder_by_zero_fails_and_a_quotient_is_infinite)
 {
     tnd_expression_t *expression;
@@ -173,7 +211,10 @@ Test(expression, a_mistake_is_named_with_its_place)
     expect_refused("i and b", 0, "`and` is for conditions, and this is a number");
     expect_refused("1 + (i < 2)", 7, "`+` is for numbers, and this is a condition");
     expect_refused("b < 1", 0, "`<` is for numbers");
-    expect_refused("i + t", 4, "is ragged");
+    expect_refused("v + t", 4, "another shape");
+    expect_refused("length(v) > 1", 0, "column `v` is not ragged: all its rows have one length");
+    expect_refused("length(t + 1)", 0, "`length` is of one column");
+    expect_refused("length(w)", 0, "unknown column `w`");
     expect_refused("u + 1", 0, "`cast` it");
     expect_refused("9223372036854775808", 0, "is not a number of type i64");
     expect_refused("1.5.2 + i", 0, "`1.5.2` is not a number");

@@ -340,7 +340,7 @@ Test(ragged, an_operation_that_reads_a_column_is_refused_by_name_with_the_remedy
         {"{filter: {column: x, op: eq, value: 1}}", "is ragged"},
         {"{repeat_rows: {column: z, max: 2}}", "column `z` is ragged"},
         {"{reshape: {column: x, shape: [5]}}", "is ragged"},
-        {"{one_hot: {column: x, depth: 3}}", "is ragged"},
+        {"{filter: {expr: x > 3}}", "several numbers per row; one condition is needed"},
         {"{pad_ragged: {column: y}}", "`y` is not ragged"},
         {"{slice: {column: y}}", "`y` is not ragged"},
         {"{slice: {column: x, start: 5}}", "`start: 5` leaves nothing of column `x`"},
@@ -395,6 +395,81 @@ Test(ragged, numbers_are_made_one_by_one_and_rows_keep_their_lengths)
         cr_assert_eq(tnd_chain_growth_max(bench.chain), cases[i].growth, "%s", cases[i].ops);
         close_bench(&bench);
     }
+}
+
+/*  x[row][i] = 10 * row + i: numpy.eye(depth)[x] where x < depth. */
+Test(ragged, class_numbers_become_vectors)
+{
+    static const char *const ops[] = {"{one_hot: {column: x, depth: 22, to: u8}}",
+                                      "{one_hot: {column: x, into: v, depth: 22, to: u8}}"};
+    for (int into = 0; into < 2; into++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(open_bench(&bench, ops[into], false, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+        uint32_t column = into ? 3 : 1;
+        const tnd_column_t *made = &bench.out->schema->columns[column];
+        cr_assert(made->ragged && made->rank == 2 && made->shape[0] == 5 && made->shape[1] == 22);
+        for (uint32_t row = 0; row < ROWS; row++) {
+            const uint8_t *at = tnd_block_row(bench.out, column, row);
+            cr_assert_eq(tnd_block_row_bytes(bench.out, column, row), lengths[row] * 22);
+            for (uint64_t i = 0; i < lengths[row]; i++)
+                for (uint64_t k = 0; k < 22; k++)
+                    cr_assert_eq(at[i * 22 + k], k == 10 * row + i);
+        }
+        cr_assert_eq(tnd_chain_growth_max(bench.chain), 12);
+        expect_rows(&bench, "z", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
+        if (into)
+            expect_rows(&bench, "x", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
+        close_bench(&bench);
+    }
+}
+
+Test(ragged, formulas_compute_each_number_and_filter_by_length)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench,
+                            "{compute: {w: 2 * x - z + y, n: length(x), to: i16}}, "
+                            "{filter: {expr: length(w) >= 2 and n != 3}}",
+                            false, &error),
+                 TND_OK, "%s", error.text);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+    static const uint32_t kept[] = {2, 4};
+    expect_rows(&bench, "x", kept, 2);
+    expect_rows(&bench, "z", kept, 2);
+    for (uint32_t row = 0; row < 2; row++) {
+        const int16_t *w = (const int16_t *)tnd_block_row(bench.out, 3, row);
+        cr_assert_eq(tnd_block_row_bytes(bench.out, 3, row), lengths[kept[row]] * 2);
+        for (uint32_t i = 0; i < lengths[kept[row]]; i++)
+            cr_assert_eq(w[i], (int)(10 * kept[row] + i + kept[row]));
+        cr_assert_eq(*(const int16_t *)tnd_block_row(bench.out, 4, row), (int)lengths[kept[row]]);
+    }
+    close_bench(&bench);
+}
+
+/*  Of two columns whose rows differ in length, and of one with another longest row. */
+Test(ragged, a_formula_of_rows_of_other_lengths_is_a_bad_row)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench, "{pad_ragged: {column: z, to: 5}}, {compute: {w: x + z}}",
+                            false, &error),
+                 TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "has another shape"), "%s", error.text);
+    close_bench(&bench);
+    cr_assert_eq(
+        open_bench(&bench,
+                   "{concat: {columns: [z, z], into: v}}, {slice: {column: v, length: 5}}, "
+                   "{compute: {w: x + v}}",
+                   true, &error),
+        TND_OK, "%s", error.text);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+    expect_rows(&bench, "x", (uint32_t[]){1, 2}, 2);
+    cr_assert_eq(bench.out->note.bad_count, 3);
+    cr_assert_not_null(strstr(bench.out->note.why, "have 3 and 5 values in a row"), "%s",
+                       bench.out->note.why);
+    close_bench(&bench);
 }
 
 enum { STEPS_MAX = 900 };

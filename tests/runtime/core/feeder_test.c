@@ -107,6 +107,27 @@ Test(feeder, a_done_step_is_committed_freed_and_makes_room)
     free(self);
 }
 
+Test(feeder, a_commit_tells_whether_a_step_follows)
+{
+    for (int last = 0; last < 2; last++) {
+        tnd_feeder_core_t *self = make();
+        tnd_effect_t effect;
+        for (uint32_t i = 0; i < 2 * JOINS; i++) {
+            tnd_msg_t msg = slice(10, FIRST + i % 2, i / 2);
+            msg.slice.last_of_run = last;
+            put_as(self, &msg, TND_EFFECT_PLACE);
+        }
+        while (tnd_feeder_core_started(self) == 10)
+            cr_assert(tnd_feeder_core_next_effect(self, 0, &effect));
+        tnd_feeder_core_done(self, 10, digest, 8, NULL);
+        do
+            cr_assert(tnd_feeder_core_next_effect(self, 0, &effect));
+        while (effect.msg.kind != TND_MSG_COMMIT);
+        cr_assert_eq(effect.msg.commit.last, last);
+        free(self);
+    }
+}
+
 Test(feeder, a_join_that_comes_up_is_told_the_window)
 {
     tnd_feeder_core_t *self = make();

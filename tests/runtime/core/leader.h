@@ -20,8 +20,8 @@ static const char *const hosts[] = {"alpha", "beta", "gamma", "delta"};
 
 #define ms (UINT64_C(1000) * 1000)
 
-static inline tnd_leader_core_t *make_of(const uint8_t *flags, uint64_t steps_max,
-                                         uint32_t restarts)
+static inline tnd_leader_core_t *make_from(const uint8_t *flags, uint64_t steps_max,
+                                           uint32_t restarts, uint32_t generation)
 {
     tnd_leader_core_config_t config = {.members = members,
                                        .member_count = MEMBERS,
@@ -34,10 +34,23 @@ static inline tnd_leader_core_t *make_of(const uint8_t *flags, uint64_t steps_ma
                                        .restart_timeout_ns = 10000 * ms,
                                        .steps_open_max = 8,
                                        .steps_max = steps_max,
-                                       .restarts = {restarts, 10 * ms, 1000 * ms, 60000 * ms}};
+                                       .restarts = {restarts, 10 * ms, 1000 * ms, 60000 * ms},
+                                       .generation = generation};
     tnd_cursor_t start;
     tnd_cursor_start(&start, 2);
     return tnd_leader_core_init(calloc(1, tnd_leader_core_bytes(&config)), &config, &start, 0);
+}
+
+static inline tnd_leader_core_t *make_of(const uint8_t *flags, uint64_t steps_max,
+                                         uint32_t restarts)
+{
+    return make_from(flags, steps_max, restarts, 0);
+}
+
+/*  Of a stream that was fed whole before, up to generation 3. */
+static inline tnd_leader_core_t *make_again(void)
+{
+    return make_from(NULL, TND_UNKNOWN, 5, 3);
 }
 
 static inline tnd_leader_core_t *make_with(uint64_t steps_max, uint32_t restarts)
@@ -101,15 +114,21 @@ static inline void is_limited(tnd_leader_core_t *self, uint64_t now, uint64_t st
     cr_assert_eq(effect.msg.until.step, step);
 }
 
-/*  A feeder that began before it knew the end could pass it. */
-static inline tnd_leader_core_t *running_with(uint64_t steps_max, uint32_t restarts)
+/*  All its hosts and actors are up, and the stream may begin. */
+static inline tnd_leader_core_t *go(tnd_leader_core_t *self)
 {
-    tnd_leader_core_t *self = make_with(steps_max, restarts);
     for (uint32_t i = 0; i < 4; i++)
         tnd_leader_core_host_up(self, i, 0);
     for (uint32_t i = 0; i < MEMBERS; i++)
         tnd_leader_core_actor_up(self, i, 0);
     tnd_leader_core_go(self);
+    return self;
+}
+
+/*  A feeder that began before it knew the end could pass it. */
+static inline tnd_leader_core_t *running_with(uint64_t steps_max, uint32_t restarts)
+{
+    tnd_leader_core_t *self = go(make_with(steps_max, restarts));
     if (steps_max != TND_UNKNOWN)
         tells_last(self, 0, steps_max);
     rewinds(self, 0, 1, 0);

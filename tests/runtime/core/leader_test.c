@@ -442,11 +442,10 @@ Test(leader, the_run_is_done_when_all_is_booked_and_all_lanes_reported_the_rest)
     free(self);
 }
 
-Test(leader, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_began)
+/*  Both lanes report that they have no rows, and then both feeders that they have begun. */
+static void ends_without_steps(tnd_leader_core_t *self)
 {
-    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
-
     for (uint32_t i = 0; i < 2; i++) {
         tnd_msg_t last = part(self, 0, i);
         last.kind = TND_MSG_LAST;
@@ -456,11 +455,53 @@ Test(leader, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_bega
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert_not(next_but_words(self, 0, &effect));
         tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED_0 + i, .to = TND_LEADER};
+        held.generation = tnd_leader_core_generation(self);
         tnd_leader_core_message(self, &held, 0);
     }
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
     cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
+}
+
+Test(leader, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_began)
+{
+    tnd_leader_core_t *self = running();
+    ends_without_steps(self);
+    free(self);
+}
+
+Test(leader, the_last_word_of_a_feeder_counts_only_where_the_stream_is_fed_now)
+{
+    tnd_leader_core_t *self = go(make_again());
+    tnd_msg_t model = {.kind = TND_MSG_MODEL, .generation = 3, .from = FEED_1};
+
+    rewinds(self, 0, 4, 0);
+    tnd_leader_core_message(self, &model, 0);
+    ends_without_steps(self);
+    cr_assert(tnd_leader_core_is_earlier(self, &model));
+    cr_assert(tnd_leader_core_ends_with(self, 3), "a host that was away repeats the word before");
+    model.generation = 4;
+    cr_assert_not(tnd_leader_core_is_earlier(self, &model));
+    tnd_leader_core_message(self, &model, 0);
+    cr_assert_not(tnd_leader_core_ends_with(self, 3));
+    cr_assert_not(tnd_leader_core_awaits_model(self, FEED_1));
+    cr_assert(tnd_leader_core_awaits_model(self, FEED_0));
+    cr_assert(tnd_leader_core_awaits_model(self, TND_NOBODY));
+    free(self);
+}
+
+Test(leader, a_stream_that_does_not_begin_again_has_no_last_word)
+{
+    tnd_leader_core_t *self = make_again();
+    tnd_effect_t effect;
+
+    tnd_leader_core_ask_drain(self);
+    cr_assert(next_but_words(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
+    cr_assert_not(tnd_leader_core_has_begun(self));
+    cr_assert_not(tnd_leader_core_awaits_model(self, FEED_0));
+    cr_assert_not(tnd_leader_core_awaits_model(self, TND_NOBODY));
     free(self);
 }
 

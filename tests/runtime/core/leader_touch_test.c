@@ -163,6 +163,79 @@ Test(leader_touch, a_reader_is_replaced_on_request_and_the_stream_rewinds)
     free(self);
 }
 
+static void restarts_prep(tnd_leader_core_t *self)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_RESTART);
+    cr_assert_eq(effect.msg.to, PREP);
+    cr_assert_eq(effect.msg.note.number, 1, "on request, although it may work");
+}
+
+/*  A stream is fed again, which was over before host 2 had replaced a worker. */
+static tnd_leader_core_t *follows(void)
+{
+    tnd_leader_core_t *before = running(), *self = make_again();
+    tnd_actor_id_t actor;
+    tnd_error_t error;
+    cr_assert_eq(tnd_leader_core_ask_restart(before, PREP, 0, &error), TND_OK);
+    restarts_prep(before);
+    tnd_leader_core_host_up(before, 2, 0); /* its connection was lost, and RESTART with it */
+    cr_assert_not(tnd_leader_core_take_due(before, &actor), "it works");
+    tnd_leader_core_follow(self, before);
+    free(before);
+    return self;
+}
+
+/*  The hosts before that one are up with all their actors. */
+static void are_up(tnd_leader_core_t *self, uint32_t first, uint32_t end)
+{
+    for (uint32_t h = first; h < end; h++) {
+        tnd_leader_core_host_up(self, h, 0);
+        tnd_leader_core_actors_up(self, h, 0);
+    }
+    tnd_leader_core_go(self);
+}
+
+Test(leader_touch, a_worker_that_is_not_replaced_yet_is_where_the_stream_is_fed_again)
+{
+    tnd_leader_core_t *self = follows();
+    are_up(self, 0, 4);
+    restarts_prep(self);
+    is_idle(self, 0);
+    tnd_leader_core_actor_up(self, PREP, 0);
+    rewinds(self, 0, 4, 0);
+    is_idle(self, 0);
+    free(self);
+}
+
+Test(leader_touch, a_host_that_the_stream_goes_without_replaces_the_worker_when_it_is_back)
+{
+    tnd_leader_core_t *self = follows();
+    are_up(self, 0, 2);
+    are_up(self, 3, 4);
+    tnd_leader_core_host_left(self, 2, 0);
+    rewinds(self, 0, 4, 0);
+    is_idle(self, 0);
+    are_up(self, 2, 3);
+    restarts_prep(self);
+    is_idle(self, 0);
+    free(self);
+}
+
+Test(leader_touch, another_process_has_no_worker_to_replace)
+{
+    tnd_leader_core_t *self = follows();
+    are_up(self, 0, 2);
+    are_up(self, 3, 4);
+    tnd_leader_core_host_left(self, 2, 0);
+    tnd_leader_core_host_again(self, 2, "its process died", 0);
+    are_up(self, 2, 3);
+    rewinds(self, 0, 4, 0);
+    is_idle(self, 0);
+    free(self);
+}
+
 Test(leader_touch, a_feeder_is_not_replaced_on_request)
 {
     tnd_leader_core_t *self = running();
@@ -266,4 +339,29 @@ Test(leader, feeders_know_where_they_rest_before_they_begin)
     cr_assert(tnd_leader_core_rests(self, &epoch));
     cr_assert_eq(epoch, 0);
     free(self);
+}
+
+/*  What a feeder knows of its rows comes before the last words of the lanes, or after them. */
+Test(leader, a_chain_does_not_rest_where_it_ends)
+{
+    for (int last = 0; last < 2; last++) {
+        tnd_leader_core_t *self = running();
+        tnd_effect_t effect;
+        uint32_t epoch;
+        tnd_leader_core_rest_at(self, 1, TND_ENDLESS);
+        for (uint32_t i = 0; i < 2; i++) {
+            take_part(self, 0, i);
+            tnd_msg_t msg = {.kind = TND_MSG_COMMIT, .from = FEED_0 + i, .to = TND_LEADER};
+            msg.commit.rows = 1;
+            msg.commit.digest[0] = UINT64_MAX - 1 + i;
+            msg.commit.last = last;
+            tnd_leader_core_message(self, &msg, 0);
+        }
+        while (tnd_leader_core_next(self, 0, &effect))
+            continue;
+        cr_assert_eq(tnd_leader_core_cursor(self)->step, 1);
+        cr_assert_eq(tnd_leader_core_rests(self, &epoch), !last);
+        cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_RUNNING);
+        free(self);
+    }
 }

@@ -318,6 +318,16 @@ Test(places, lists_that_cannot_be_used_are_refused_with_a_suggestion)
         cr_assert_eq(fault.map, cases[i].map);
     }
     tnd_places_fault_t fault;
+    tnd_place_list_t inside = {
+        .count = 3,
+        .maps = {{.kind = TND_PLACE_PART, .part = {.of = {4, 1}, .parts = 2}},
+                 {.kind = TND_PLACE_INTERLEAVE, .interleave = {.cycle = 2, .block = 1}},
+                 {.kind = TND_PLACE_UNBATCH, .unbatch = 2}}};
+    cr_assert(!tnd_places_check(&inside, 9, &fault),
+              "a part counts stored rows, unbatch those inside");
+    cr_assert_eq(fault.map, 2);
+    inside.count = 2;
+    cr_assert(tnd_places_check(&inside, 9, &fault));
     cr_assert(!tnd_places_check(&(tnd_place_list_t){0}, 9, &fault));
     cr_assert(strstr(fault.why.text, "empty") != NULL);
 }

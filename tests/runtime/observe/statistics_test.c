@@ -1,6 +1,7 @@
 /*  Covers runtime/observe/statistics.h: pages are shared memory that another process could read,
  *  time goes to the state that it was spent in, the file is gone afterwards. */
 #include "runtime/observe/statistics.h"
+#include "runtime/pages/page_folders.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -323,4 +324,28 @@ Test(statistics, ten_seconds_of_a_history_become_a_span)
     cr_assert(step > 0.499 && step < 0.501 && program > 0.499 && program < 0.501);
     cr_assert_eq(history.spans[0].rows, 45);
     cr_assert_eq(history.spans[7].at_ns, 0, "it has not ended");
+}
+
+/*  A device that works on a step is not idle because its thread is. */
+Test(statistics, a_device_that_works_is_in_a_step_while_its_thread_waits)
+{
+    static tnd_device_page_t page;
+    page.state = TND_DEVICE_IDLE | 3 << 8;
+    page.step = 6;
+    page.since_ns = 100;
+    page.pending = TND_PENDING_WORK | 7 << 8;
+    page.pending_since_ns = 80;
+    tnd_device_doing_t doing = tnd_device_doing(&page);
+    cr_assert(doing.state == TND_DEVICE_IDLE && doing.step == 6 && doing.since_ns == 100,
+              "its work is not timed");
+    page.timed = 1;
+    doing = tnd_device_doing(&page);
+    cr_assert(doing.state == TND_DEVICE_STEP && doing.step == 7 && doing.since_ns == 80);
+    cr_assert_eq(doing.replica, 3);
+    page.pending = TND_PENDING_COPY | 7 << 8;
+    cr_assert_eq(tnd_device_doing(&page).state, TND_DEVICE_IDLE);
+    page.pending = TND_PENDING_WORK | 7 << 8;
+    page.state = TND_DEVICE_REDUCE | 3 << 8;
+    doing = tnd_device_doing(&page);
+    cr_assert(doing.state == TND_DEVICE_REDUCE && doing.step == 6);
 }

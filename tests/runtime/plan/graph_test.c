@@ -289,6 +289,19 @@ Test(graph, hosts_on_one_machine_use_ipc_unless_tcp_is_set)
     tnd_graph_destroy(&graph);
 }
 
+Test(graph, actors_of_a_host_use_ipc_sockets_where_its_transport_is_zmq)
+{
+    tnd_graph_t *graph = load("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
+    tnd_graph_set(graph, "hosts.c.transport", "zmq");
+
+    const tnd_plan_t *plan = plan_of(graph);
+
+    cr_expect_eq(edge(plan, "feed", "mean")->transport, TND_TRANSPORT_IPC);
+    cr_expect_eq(edge(plan, "batch.0", "feed")->transport, TND_TRANSPORT_IPC);
+    cr_expect_eq(edge(plan, "read.0", "prep.0")->transport, TND_TRANSPORT_TCP, "of other hosts");
+    tnd_graph_destroy(&graph);
+}
+
 Test(graph, lanes_run_on_their_hosts_and_the_pool_serves_all)
 {
     tnd_graph_t *graph = load("tests/topology/good/eight.yaml", "tests/topology/good/spmd.yaml");
@@ -407,7 +420,7 @@ static const tnd_plan_t *plan_launched(tnd_graph_t *graph, uint32_t count, bool 
         snprintf(it->machine, sizeof it->machine, "m%u", i < 2 ? 1 : i);
         snprintf(it->visible, sizeof it->visible, "%u", split ? i : 0);
     }
-    tnd_graph_launched(graph, &(tnd_roster_list_t){processes, count, 20480});
+    tnd_graph_launched(graph, &(tnd_roster_list_t){processes, count, 20480, 0});
     return plan_of(graph);
 }
 

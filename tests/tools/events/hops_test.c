@@ -130,3 +130,31 @@ Test(hops, other_events_and_positions_past_the_largest_are_not_hops)
     cr_assert_not(takes(&hops, block(TND_EVENT_BLOCK_SENT, UINT64_MAX - 10, 100)),
                   "its end does not wrap around");
 }
+
+/*  Its place is known before its ticket, so later events alone are enough. */
+Test(hops, a_position_whose_step_is_known_is_followed_from_any_event)
+{
+    tnd_hops_t hops = {
+        .position = 40, .lane = 1, .epoch = 3, .placed = true, .cut = true, .step = 7};
+    tnd_event_t other = block(TND_EVENT_BLOCK_MADE, 32, 32);
+    other.epoch = 2;
+    cr_assert_not(takes(&hops, other), "another epoch");
+    other.epoch = 3;
+    other.lane = 0;
+    cr_assert_not(takes(&hops, other), "another lane");
+    cr_assert(takes(&hops, block(TND_EVENT_BLOCK_MADE, 32, 32)));
+    cr_assert_not(joins(&hops, cut(41, 3, 6)), "another step");
+    cr_assert(joins(&hops, cut(41, 3, 7)));
+    cr_assert_not(takes(&hops, of_step(TND_EVENT_STEP_COMMITTED, 8)));
+    cr_assert_not(hops.committed);
+    cr_assert(takes(&hops, of_step(TND_EVENT_STEP_COMMITTED, 7)));
+    cr_assert(hops.committed);
+}
+
+Test(hops, what_a_device_does_before_the_first_row_is_not_of_step_0)
+{
+    tnd_hops_t hops = {.lane = 1, .epoch = 3, .placed = true, .cut = true};
+    cr_assert_not(takes(&hops, of_step(TND_EVENT_STEP_RUN, 0)));
+    cr_assert(takes(&hops, block(TND_EVENT_TICKET_SENT, 0, 32)));
+    cr_assert(takes(&hops, of_step(TND_EVENT_STEP_RUN, 0)));
+}

@@ -61,8 +61,6 @@ def _count_fork():
 
 os.register_at_fork(after_in_child=_count_fork)
 _log = logging.getLogger("tundish")
-_SHUFFLE = re.compile(rb'\b(shuffle"?|global"?)\s*:(?!\s*(none|false|null))')
-_shuffled = {}  # the digests of shuffled feeds that were read whole: whether a repetition was told of
 _LEVELS = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
 
@@ -374,7 +372,7 @@ class Feed:
     def __init__(self, session, handle, name):
         self.session, self._handle, self._name = session, handle, name
         self._ended, self._report, self._lock, self._ahead = False, None, threading.RLock(), None
-        self._rewinds, self._first = 0, None
+        self._rewinds, self._repeats = 0, _library.feed_repeats(handle)
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
@@ -463,6 +461,19 @@ class Feed:
             raise StopIteration
         return batch
 
+    def due(self):
+        """Whether a feed with `every:` is to be read now, from its start or where the program left it: `for batch in test`
+        ends with that validation.  It is due after so many steps or epochs of the feed before it, and at the end of that;
+        at any other time reading it is an error.  What is not read when the feed before goes on is discarded."""
+        handle, main = self._opened(), threading.current_thread() is threading.main_thread()
+        self._calls.check_outside()
+        self.session.loops += main
+        try:
+            with self._lock:
+                return self._ahead is not None or _library.feed_due(handle)
+        finally:
+            self.session.loops -= main
+
     @property
     def report(self):
         """The account of rows, as of the last committed step (in a loop, that before the batch), and of the whole run
@@ -550,10 +561,7 @@ class Feed:
                 return batch
             status = _library.feed_take(handle, self._taken)
             if status == OK:
-                batch = Batch([Replica(taken, self._columns) for taken in _TAKEN.iter_unpack(self._taken)])
-                if self._first is None:
-                    self._first = batch.step
-                return batch
+                return Batch([Replica(taken, self._columns) for taken in _TAKEN.iter_unpack(self._taken)])
         return self._over(status)
 
     def _next(self, step, apply):
@@ -568,14 +576,14 @@ class Feed:
                 if status == OK:
                     status, replicas = self._calls.run(handle, step, apply)
                     if status == OK:
-                        if self._first is None:
-                            self._first = replicas[0].step
                         return replicas
             return self._over(status)
         finally:
             self.session.loops -= main
 
     def _over(self, status):
+        if status == END and self._repeats:
+            return None  # of this validation
         self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
         if status == END:
             self._end(6)
@@ -588,19 +596,6 @@ class Feed:
         self._ended, report = True, self.report
         if report is not None and report.bad > 0:
             warnings.warn(f"{report.bad} of {report.read} rows read were bad and left out\n{report}", DataWarning, level)
-        if self._first == 0 and self.session.shuffles:
-            self._note_order()
-
-    def _note_order(self):
-        """Programs open a feed per epoch, and expect another order in each."""
-        digest = self.session.digest(self._name)
-        if digest is None:
-            return
-        if _shuffled.get(digest) is False:
-            _log.warning("this feed had the same rows in the same order as one before it, because each begins with epoch 0: "
-                         "`epochs: 3` of the reader has another order in each, by `for epoch in feed.epochs()`; so has a feed "
-                         "with another `seed:`")
-        _shuffled[digest] = digest in _shuffled
 
 
 class _Array:
@@ -629,14 +624,6 @@ class _Array:
                           (ctypes.c_uint64 * len(shape))(*shape), found["data"][0])
 
 
-def _bytes_of(name):
-    """The text of a topology; none of a file that cannot be read, of which the library tells."""
-    try:
-        return pathlib.Path(os.fsdecode(name)).read_bytes() if os.path.isfile(name) else b""
-    except OSError:
-        return b""
-
-
 class Session:
     """This process's part of a run.  The arguments are those of `tundish.feed`."""
 
@@ -656,8 +643,6 @@ class Session:
                         for column, array in columns.items()]
         self._graph = ctypes.c_void_p(_composed.compose(composed[0], Error) if composed else
                                       _library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
-        whole = [_composed.text_of(composed[0])] if composed else [_bytes_of(name) for name in names]
-        self.shuffles = any(_SHUFFLE.search(text) for text in [*whole, *(key + b": " + text for key, text in texts)])
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
         for array in self._arrays:

@@ -655,9 +655,18 @@ class Graph(Sources):
                 )
                 self.batch.append(("split", "rebatch_legacy", f"{self.file}:{call.line}: {why}"))
         if self.policy == "OFF" and several and not self.dataset.by_function:
-            counts = self.drop or self.counted or self.dataset.steps  # of batches that each worker then divides
-            simple = not counts and not self.lanes and isinstance(self.size, int) and self.size % self.workers == 0
-            self.undivided(call, f"AutoShardPolicy.OFF of line {self.policy_line}", simple)
+            self.undivided(call, f"AutoShardPolicy.OFF of line {self.policy_line}", not self.lanes and self.may_part())
+        laned = self.lanes or any(entry[0] == "lanes" for entry in self.top)
+        if several and laned and self.may_part() and "ParameterServer" not in strategy.path:
+            self.batch.append(("apart", True, f"{self.file}:{call.line}: each worker feeds its own replicas"))
+
+    def may_part(self):
+        """Whether lanes can feed replicas of their own as workers do there: each replica gets a row of a full batch, and
+        batches are not counted, which each worker does for itself, nor dropped by a function, of which they are parts."""
+        if self.counted or self.dataset.steps or not isinstance(self.size, int) or (self.drop and self.dataset.by_function):
+            return False
+        interval = -(-self.size // self.replicas)
+        return self.size >= self.replicas and (not self.lost or interval * (self.replicas - 1) < self.size)
 
     def undivided(self, call, why, simple):
         """Every worker has all rows."""

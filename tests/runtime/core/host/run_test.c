@@ -273,8 +273,8 @@ Test(run, no_chain_follows_one_that_drains_or_was_finished)
     cr_assert_eq(tnd_leader_core_state(self.session), TND_LEADER_CORE_DRAINING);
     free(self.session);
     self = begun();
-    tnd_run_finish(&self, 0, 4);
-    tnd_run_finish(&self, 3, 5);
+    tnd_run_finish(&self, self.session, 0, 4);
+    tnd_run_finish(&self, self.session, 3, 5);
     cr_assert_not(tnd_run_touches_goes_on(&self.touches));
     fails_with(self.session, 0, "after 4 and 5");
 }

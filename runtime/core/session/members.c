@@ -1,5 +1,5 @@
-/*  runtime/core/members.c - the hosts and actors of a run: up, lost or due to be restarted. */
-#include "runtime/core/members.h"
+/*  runtime/core/session/members.c - the hosts and actors of a run: up, lost or due to be restarted. */
+#include "runtime/core/session/members.h"
 
 #include <assert.h>
 #include <string.h>

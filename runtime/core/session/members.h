@@ -1,11 +1,11 @@
-/*  runtime/core/members.h - the hosts and actors of a run: which are up, lost or due to be restarted.
+/*  runtime/core/session/members.h - the hosts and actors of a run: which are up, lost or due to be restarted.
  *
  *  Part of the leader (leader.h).  It records what the leader is told and answers questions about
  *  it; the leader decides what follows.
  *
  *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
-#ifndef TND_RUNTIME_CORE_MEMBERS_H
-#define TND_RUNTIME_CORE_MEMBERS_H
+#ifndef TND_RUNTIME_CORE_SESSION_MEMBERS_H
+#define TND_RUNTIME_CORE_SESSION_MEMBERS_H
 
 #include <stddef.h>
 
@@ -40,6 +40,7 @@ typedef struct {
     tnd_restart_policy_t policy;
     bool up, restart_due, restart_sent;
     bool asked; /* the restart was requested, so the actor may work */
+    bool owed;  /* that was requested where the stream was fed before, and not done */
     uint64_t restart_ns;
 } tnd_actor_state_t;
 

@@ -1,0 +1,28 @@
+/*  runtime/core/session/resumption.c - whether a run that has lost a host starts again. */
+#include "runtime/core/session/resumption.h"
+
+static uint32_t losses_before(const tnd_resumption_t *self, const tnd_resumption_end_t *end)
+{
+    return end->saved ? 0 : self->losses;
+}
+
+tnd_resumption_verdict_t tnd_resumption_decide(const tnd_resumption_t *self,
+                                               const tnd_resumption_end_t *end)
+{
+    if (self->max == 0 || end->drains)
+        return TND_RESUMPTION_ENDS;
+    if (end->cause == TND_RESUMPTION_ABSENT && self->number == 0)
+        return TND_RESUMPTION_ENDS;
+    if (end->cause == TND_RESUMPTION_ASKED || losses_before(self, end) < self->max)
+        return TND_RESUMPTION_AGAIN;
+    return TND_RESUMPTION_ENDS_OFTEN;
+}
+
+tnd_resumption_t tnd_resumption_next(const tnd_resumption_t *self, const tnd_resumption_end_t *end)
+{
+    return (tnd_resumption_t){
+        .max = self->max,
+        .losses = losses_before(self, end) + (end->cause != TND_RESUMPTION_ASKED),
+        .number = self->number + 1,
+    };
+}
