@@ -263,14 +263,14 @@ static tnd_status_t parse_product(parser_t *self, int *node_p)
     static const operator_t operators[] = {{"*", TND_NODE_MULTIPLY, false},
                                            {"/", TND_NODE_DIVIDE, false},
                                            {"%", TND_NODE_REMAINDER, false},
-                                           {NULL}};
+                                           {.token = NULL}};
     return parse_row(self, operators, parse_negative, false, node_p);
 }
 
 static tnd_status_t parse_sum(parser_t *self, int *node_p)
 {
     static const operator_t operators[] = {
-        {"+", TND_NODE_ADD, false}, {"-", TND_NODE_SUBTRACT, false}, {NULL}};
+        {"+", TND_NODE_ADD, false}, {"-", TND_NODE_SUBTRACT, false}, {.token = NULL}};
     return parse_row(self, operators, parse_product, false, node_p);
 }
 
@@ -282,7 +282,7 @@ static tnd_status_t parse_comparison(parser_t *self, int *node_p)
                                            {">=", TND_NODE_LESS_EQUAL, true},
                                            {"<", TND_NODE_LESS, false},
                                            {">", TND_NODE_LESS, true},
-                                           {NULL}};
+                                           {.token = NULL}};
     return parse_row(self, operators, parse_sum, true, node_p);
 }
 
@@ -300,13 +300,13 @@ static tnd_status_t parse_not(parser_t *self, int *node_p)
 
 static tnd_status_t parse_and(parser_t *self, int *node_p)
 {
-    static const operator_t operators[] = {{"and", TND_NODE_AND, false}, {NULL}};
+    static const operator_t operators[] = {{"and", TND_NODE_AND, false}, {.token = NULL}};
     return parse_row(self, operators, parse_not, false, node_p);
 }
 
 static tnd_status_t parse_or(parser_t *self, int *node_p)
 {
-    static const operator_t operators[] = {{"or", TND_NODE_OR, false}, {NULL}};
+    static const operator_t operators[] = {{"or", TND_NODE_OR, false}, {.token = NULL}};
     if (++self->depth > TND_DEPTH_MAX)
         return tnd_fail_about(self->error, self->at, "the formula is nested too deeply");
     TND_TRY(parse_row(self, operators, parse_and, false, node_p));

@@ -13,7 +13,7 @@
 
 #include "runtime/base/status.h"
 
-enum { TND_LAUNCH_UNKNOWN = UINT32_MAX }; /* what a launcher does not tell */
+#define TND_LAUNCH_UNKNOWN UINT32_MAX /* what a launcher does not tell */
 
 typedef struct tnd_launcher tnd_launcher_t;
 

@@ -23,7 +23,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"tundish-{version}-py3-none-{platform}.whl"
     with tempfile.TemporaryDirectory() as place:
         build = pathlib.Path(place) / "build"
-        subprocess.run(["cmake", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release"], check=True)
+        subprocess.run(["cmake", "-G", "Unix Makefiles", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release"], check=True)
         subprocess.run(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", *TARGETS], check=True)
         copy_programs(build, pathlib.Path(place))
         write_wheel(pathlib.Path(wheel_directory) / name, contents(pathlib.Path(place), version, platform, {}))

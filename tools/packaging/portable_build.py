@@ -250,7 +250,8 @@ def build_project(build):
                f"-DCMAKE_EXE_LINKER_FLAGS={linking}", f"-DCMAKE_MODULE_LINKER_FLAGS=-s -L{build.prefix}/lib",
                "-DCMAKE_C_STANDARD_LIBRARIES=-lolder_glibc -lc++ -lpthread -ldl -lrt -lm",
                log="project")
-    build.call("ninja", "-C", build.project, f"-j{os.cpu_count()}", *TARGETS, log="project")
+    # For ninja `tundish` is the file of that name, the command.
+    build.call("ninja", "-C", build.project, f"-j{os.cpu_count()}", "libtundish.so", *TARGETS, log="project")
 
 
 def licences(build, zig):

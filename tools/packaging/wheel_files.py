@@ -64,6 +64,6 @@ def write_wheel(path, files):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for name, (data, program) in files.items():
             entry = zipfile.ZipInfo(name)
-            entry.external_attr = (0o755 if program else 0o644) << 16
+            entry.external_attr = (0o100755 if program else 0o100644) << 16  # a regular file: pip before 21 looks
             entry.compress_type = zipfile.ZIP_DEFLATED
             out.writestr(entry, data)
