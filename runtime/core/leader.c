@@ -610,15 +610,16 @@ static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
     return tell_last(self, i, effect);
 }
 
-/*  A feeder that begins before it knows its end, or where it rests, could pass it.  Where the stream begins
- *  again, a feeder that has not heard of that forgets what it is told; it has neither before its rows end. */
+/*  A feeder that begins before it knows its end, where it rests, or that it is to halt, could pass that.
+ *  Where the stream begins again, a feeder that has not heard of that forgets what it is told; it has none
+ *  of these before its rows end. */
 static bool tell_bounds(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
     if (self->config.generation > 0)
         return false;
     if (tell_last(self, i, effect))
         return true;
-    if (TND_BUG(REST_TOLD_LATE) || !tnd_halt_next_limit(&self->halt, i, &effect->msg))
+    if (TND_BUG(REST_TOLD_LATE) || !tnd_halt_next(&self->halt, i, &effect->msg))
         return false;
     control(self, effect, effect->msg.kind, self->config.members[i].id);
     return true;

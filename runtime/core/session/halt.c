@@ -80,11 +80,10 @@ void tnd_halt_repeat(tnd_halt_t *self, uint32_t member)
         it->limit = 0;
 }
 
-bool tnd_halt_next_limit(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg)
+static bool next_limit(tnd_halt_t *self, tnd_halt_member_t *it, tnd_msg_t *msg)
 {
-    tnd_halt_member_t *it = &self->members[member];
     uint64_t limit = self->wanted ? tnd_least(self->step, self->rest_step) : self->rest_step;
-    if (tnd_halt_is_asking(self) || (it->limit == limit && it->epoch == self->rest_epoch))
+    if (it->limit == limit && it->epoch == self->rest_epoch)
         return false;
     it->limit = limit;
     it->epoch = self->rest_epoch;
@@ -109,5 +108,5 @@ bool tnd_halt_next(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg)
         msg->halt.ends = self->ends;
         return true;
     }
-    return tnd_halt_next_limit(self, member, msg);
+    return next_limit(self, it, msg);
 }

@@ -63,7 +63,5 @@ bool tnd_halt_take(tnd_halt_t *self, uint32_t member, const tnd_msg_t *msg, uint
 void tnd_halt_repeat(tnd_halt_t *self, uint32_t member);
 /*  Fills kind and fields of the next message to a member; returns false if it knows all. */
 bool tnd_halt_next(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg);
-/*  Same, but only LIMIT. */
-bool tnd_halt_next_limit(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg);
 
 #endif
