@@ -244,11 +244,11 @@ def test_a_machine_whose_process_is_killed_is_started_again_or_left_out(folder):
 
 
 NETWORK = """set -e
-mkdir -p /run/netns && mount -t tmpfs none /run/netns
-ip link add br0 type bridge && ip link set br0 up && ip link set lo up
+mkdir -p /run/netns; mount -t tmpfs none /run/netns
+ip link add br0 type bridge; ip link set br0 up; ip link set lo up
 for i in 1 2 3; do
-    ip netns add h$i && ip link add v$i type veth peer name e$i && ip link set v$i master br0 up
-    ip link set e$i netns h$i && ip -n h$i addr add 10.9.0.$i/24 dev e$i && ip -n h$i link set e$i up && ip -n h$i link set lo up
+    ip netns add h$i; ip link add v$i type veth peer name e$i; ip link set v$i master br0 up
+    ip link set e$i netns h$i; ip -n h$i addr add 10.9.0.$i/24 dev e$i; ip -n h$i link set e$i up; ip -n h$i link set lo up
 done
 """
 

@@ -387,12 +387,23 @@ def test_ports(folder):
         ended = end(begin([TUNDISH, "run", path, over], job))
         same([code for code, _, _ in ended], [0, 0], ended)
         same(int(ended_port(ended)), derived + 1)
-    taken = [socket.create_server(("127.0.0.1", derived + number)) for number in range(16)]
+    taken = [listen(derived + number) for number in range(16)]
     ((code, _, err),) = end(begin([TUNDISH, "run", path, over], job[:1]))
     same((code, err.count("\n")), (1, 1), err)
     holds(err, f"none of the 16 ports from {derived} on that derive from the job is free: write `port:`")
     for one in taken:
         one.close()
+
+
+def listen(port, seconds=60):
+    """Takes a port: a run of another test whose job derives the same ones may have it for a while."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return socket.create_server(("127.0.0.1", port))
+        except OSError:
+            assert time.monotonic() < end, f"port {port} is in use"
+            time.sleep(0.05)
 
 
 def job_of_free_ports(path, over):

@@ -110,6 +110,7 @@ def test_a_run_without_a_good_row_has_failed(folder):
 def test_a_second_run_does_not_write_to_the_metrics_of_another(folder):
     metrics = folder / "m.jsonl"
     endless = graph(folder, step=None, read=", epochs: forever")
+    other, later = folder / "later.jsonl", graph(folder, step=None, name="later.yaml", read=", epochs: forever")
     first = Started("run", endless, "--metrics", metrics)
     first.until("epoch")
     code, out, err = run("run", endless, "--steps", "3", "--metrics", metrics)
@@ -121,7 +122,6 @@ def test_a_second_run_does_not_write_to_the_metrics_of_another(folder):
     same((code, out), (2, ""))
     holds(err, words)
     # A report that began earlier does not replace the file either.
-    other, later = folder / "later.jsonl", graph(folder, step=None, name="later.yaml", read=", epochs: forever")
     early = Started("run", later, "--report", other)
     early.until("epoch")
     second = Started("run", endless, "--metrics", other)
@@ -146,7 +146,7 @@ def test_a_second_run_does_not_cut_the_quarantine_of_another(folder):
     path.write_text(path.read_text().replace("on_error: skip", "on_error: quarantine"))
     index = folder / "quarantine" / "index.0.jsonl"
     first = Started("run", path, "--report", folder / "r.json", cwd=folder)
-    first.until("epoch 2")
+    first.until("epoch")
     code, _, err = run("run", path, "--steps", "3", cwd=folder)
     same(code, 1)
     holds(err, f"another run, of process {first.process.pid}, writes to the index of lane 0: end it first")

@@ -7,8 +7,8 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/protocol/effect.h"
-#include "runtime/observe/observer.h"
 #include "runtime/notes/page_text.h"
+#include "runtime/observe/observer.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
