@@ -21,8 +21,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/cache.h"
 #include "runtime/core/lane/mixed_rows.h"
-#include "runtime/host/actor.h"
 #include "runtime/data/text_payload.h"
+#include "runtime/host/actor.h"
 #include "runtime/interface/kind.h"
 #include "runtime/observe/observer.h"
 

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/plan/kind_options.h"
-#include "actors/plan/lane_window.h"
-#include "actors/plan/plan_queries.h"
 #include "actors/chain/chain.h"
 #include "actors/chain/chain_probe.h"
+#include "actors/plan/kind_options.h"
+#include "actors/plan/lane_window.h"
 #include "actors/plan/peers.h"
+#include "actors/plan/plan_queries.h"
 #include "actors/reader/sample_order.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/preprocessor.h"
-#include "runtime/interface/kind.h"
-#include "runtime/host/actor.h"
-#include "runtime/option/registry.h"
 #include "runtime/data/text_payload.h"
+#include "runtime/host/actor.h"
+#include "runtime/interface/kind.h"
+#include "runtime/option/registry.h"
 #include "runtime/topology/error_location.h"
 
 /*  Credit a reader: enough that a worker never waits for the next block, few enough that they are

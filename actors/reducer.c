@@ -13,10 +13,10 @@
 #include "actors/plan/reduction_memory.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
-#include "runtime/interface/collective.h"
 #include "runtime/core/reducer.h"
-#include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
+#include "runtime/interface/collective.h"
+#include "runtime/interface/kind.h"
 
 static const char same_rule[] = "all replicas post the same reductions in the same order";
 

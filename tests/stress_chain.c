@@ -14,8 +14,8 @@
 #include "actors/chain/chain.h"
 #include "actors/source/sources.h"
 #include "runtime/option/option_parse.h"
-#include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
+#include "runtime/text/yaml.h"
 
 enum { WORKERS = 3, RING = 8, ROWS = 4000, WIDTH = 16, BLOCK = 13, PASSES = 60 };
 

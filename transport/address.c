@@ -13,8 +13,8 @@
 
 #include <zmq.h>
 
-#include "transport/connection_table.h"
 #include "runtime/base/user.h"
+#include "transport/connection_table.h"
 
 static const char inproc[] = "inproc://", ipc[] = "ipc://", tcp[] = "tcp://";
 

@@ -16,9 +16,9 @@
 
 #include "runtime/data/block.h"
 #include "runtime/interface/operation.h"
-#include "runtime/timing/timing.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/resources/guarded_call.h"
+#include "runtime/timing/timing.h"
 
 typedef struct tnd_chain tnd_chain_t;
 

@@ -16,8 +16,8 @@
 #ifndef TND_ACTORS_FEEDER_BATCH_SLOTS_H
 #define TND_ACTORS_FEEDER_BATCH_SLOTS_H
 
-#include "runtime/feed/gatherers.h"
 #include "runtime/feed/device_workers.h"
+#include "runtime/feed/gatherers.h"
 
 typedef struct {
     const char *name; /* of the feeder, for texts */

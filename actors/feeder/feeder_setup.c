@@ -11,8 +11,8 @@
 #include "actors/plan/prefetch.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
-#include "runtime/host/actor.h"
 #include "runtime/data/text_payload.h"
+#include "runtime/host/actor.h"
 
 void tnd_feeder_list_reducers(feeder_t *feeder, const tnd_actor_t *self)
 {

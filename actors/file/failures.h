@@ -7,8 +7,8 @@
 #ifndef TND_ACTORS_FILE_FAILURES_H
 #define TND_ACTORS_FILE_FAILURES_H
 
-#include "runtime/interface/source.h"
 #include "runtime/base/status.h"
+#include "runtime/interface/source.h"
 
 typedef struct {
     const tnd_source_scope_t *scope; /* NULL: they are dropped */

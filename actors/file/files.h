@@ -9,8 +9,8 @@
 #ifndef TND_ACTORS_FILE_FILES_H
 #define TND_ACTORS_FILE_FILES_H
 
-#include "runtime/option/option_parse.h"
 #include "runtime/base/status.h"
+#include "runtime/option/option_parse.h"
 
 typedef struct {
     char **paths;

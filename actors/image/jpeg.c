@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jpeglib.h>
 #include <jerror.h>
+#include <jpeglib.h>
 
 #include "actors/image/exif.h"
 #include "runtime/base/allocation.h"

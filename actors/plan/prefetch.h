@@ -5,8 +5,8 @@
 #ifndef TND_ACTORS_PLAN_PREFETCH_H
 #define TND_ACTORS_PLAN_PREFETCH_H
 
-#include "runtime/plan/placement.h"
 #include "runtime/data/stream.h"
+#include "runtime/plan/placement.h"
 
 /*  Steps that have a slot; 0 in a chain without a feeder or batcher. */
 uint32_t tnd_prefetch_depth(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream);

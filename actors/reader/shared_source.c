@@ -9,9 +9,9 @@
 
 #include <xxhash.h>
 
+#include "actors/file/content.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
-#include "actors/file/content.h"
 #include "actors/reader/order_options.h"
 #include "actors/reader/row_shape.h"
 #include "actors/source/sources.h"

@@ -8,8 +8,8 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
-#include "runtime/data/room.h"
 #include "runtime/core/stream/position.h"
+#include "runtime/data/room.h"
 
 enum { SKIP_ROWS = 256 };
 

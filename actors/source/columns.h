@@ -24,8 +24,8 @@
 #include "actors/stored/record_options.h"
 #include "actors/stored/stored.h"
 #include "runtime/data/loader.h"
-#include "runtime/option/option_parse.h"
 #include "runtime/interface/source.h"
+#include "runtime/option/option_parse.h"
 
 /*  A format of files of records, each of which is a row of bytes. */
 typedef struct {

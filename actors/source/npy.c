@@ -1,7 +1,7 @@
 /*  actors/source/npy.c - arrays of numpy.save, one or more files per column. */
 #include "actors/source/columns.h"
-#include "actors/stored/npy_file.h"
 #include "actors/source/sources.h"
+#include "actors/stored/npy_file.h"
 
 typedef struct {
     tnd_pairs_t files;

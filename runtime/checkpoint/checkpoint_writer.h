@@ -13,11 +13,11 @@
 #ifndef TND_RUNTIME_CHECKPOINT_CHECKPOINT_WRITER_H
 #define TND_RUNTIME_CHECKPOINT_CHECKPOINT_WRITER_H
 
-#include "runtime/core/protocol/effect.h"
-#include "runtime/plan/placement.h"
 #include "runtime/checkpoint/data_table.h"
-#include "runtime/observe/observer.h"
 #include "runtime/checkpoint/store.h"
+#include "runtime/core/protocol/effect.h"
+#include "runtime/observe/observer.h"
+#include "runtime/plan/placement.h"
 
 typedef struct tnd_checkpoint_writer tnd_checkpoint_writer_t;
 

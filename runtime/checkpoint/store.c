@@ -16,8 +16,8 @@
 #include <xxhash.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/core/numeric/digest.h"
 #include "runtime/base/folder.h"
+#include "runtime/core/numeric/digest.h"
 
 enum { LOCK_TRIES = 50, LOCK_NAP_NS = 20000000 }; /* 1 s in all */
 /*  Of manifests: written, oldest that is read, and first with metrics. */

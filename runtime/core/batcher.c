@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/bug_injection.h"
 #include "runtime/core/stream/share.h"
 
 static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)

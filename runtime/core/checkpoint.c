@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/bug_injection.h"
 
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {

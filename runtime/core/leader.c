@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/bug_injection.h"
 
 /*  Pause between two rewinds without progress; doubles each time. */
 static const uint64_t pause_first_ns = 10 * 1000 * 1000;

@@ -5,9 +5,9 @@
 #ifndef TND_RUNTIME_CORE_LEADER_INTERNAL_H
 #define TND_RUNTIME_CORE_LEADER_INTERNAL_H
 
+#include "runtime/core/leader.h"
 #include "runtime/core/session/assembly.h"
 #include "runtime/core/session/halt.h"
-#include "runtime/core/leader.h"
 #include "runtime/core/session/opening.h"
 
 typedef struct {

@@ -9,8 +9,8 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
-#include "runtime/data/mapped.h"
 #include "runtime/base/free_list.h"
+#include "runtime/data/mapped.h"
 
 /*  One free list per size of slices: room for 8, 16, 32 ... pieces. */
 enum { SLICE_PIECES_MIN = 8, SLICE_SIZES = 29 };

@@ -12,12 +12,12 @@
 #include "runtime/core/access.h"
 #include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/places.h"
-#include "runtime/core/stream/cursor.h"
 #include "runtime/core/protocol/message.h"
-#include "runtime/text/adapted.h"
+#include "runtime/core/stream/cursor.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/schema.h"
+#include "runtime/text/adapted.h"
 
 /*  The files of one lane, where lanes share out files. */
 typedef struct {

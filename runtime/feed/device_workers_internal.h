@@ -15,8 +15,8 @@
 
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/numeric/float_mode.h"
-#include "runtime/interface/device.h"
 #include "runtime/feed/futex_wait.h"
+#include "runtime/interface/device.h"
 #include "runtime/posts/partial_sums.h"
 
 /*  The slot of a job without rows. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/clock.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 
 static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config,

@@ -1,8 +1,8 @@
 /*  runtime/feed/futex_wait.c - waits for a word that another thread writes. */
 #include "runtime/feed/futex_wait.h"
 
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/limits.h"
-#include "runtime/feed/futex_wait.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/thread.h"
+#include "runtime/feed/futex_wait.h"
 
 enum { PARTS_MAX = 4096 };
 

@@ -13,9 +13,9 @@
 #include <xxhash.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/core/numeric/digest.h"
 #include "runtime/base/folder.h"
 #include "runtime/checkpoint/store.h"
+#include "runtime/core/numeric/digest.h"
 #include "runtime/option/plugin.h"
 
 struct tnd_models {

@@ -9,12 +9,12 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/checkpoint/store.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
-#include "runtime/posts/postings.h"
 #include "runtime/feed/slot_pool.h"
 #include "runtime/observe/observer.h"
-#include "runtime/checkpoint/store.h"
+#include "runtime/posts/postings.h"
 
 /*  Whether a replica's model was saved after a step. */
 typedef enum {

@@ -2,8 +2,8 @@
 #ifndef TND_RUNTIME_HOST_ACTOR_INTERNAL_H
 #define TND_RUNTIME_HOST_ACTOR_INTERNAL_H
 
-#include "runtime/host/actor.h"
 #include "runtime/core/session/refusal_log.h"
+#include "runtime/host/actor.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/feed/feed.h"
 #include "runtime/base/clock.h"
-#include "runtime/data/text_payload.h"
-#include "runtime/plan/pace.h"
-#include "runtime/meeting/join_request.h"
 #include "runtime/base/thread.h"
+#include "runtime/data/text_payload.h"
+#include "runtime/feed/feed.h"
+#include "runtime/meeting/join_request.h"
+#include "runtime/plan/pace.h"
 
 /*  Unread messages between two hosts. */
 enum { CONTROL_UNREAD = 16384, ARRIVALS_PER_ROUND = 4096 };

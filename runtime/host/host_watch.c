@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/data/open_files.h"
 #include "runtime/base/clock.h"
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/core/host/replacement.h"
+#include "runtime/data/open_files.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/observe/thread_state.h"
 

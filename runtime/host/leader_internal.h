@@ -6,15 +6,15 @@
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
-#include "runtime/core/host/run.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
-#include "runtime/host/leader.h"
+#include "runtime/core/host/run.h"
 #include "runtime/core/session/refusal_log.h"
 #include "runtime/core/session/validation.h"
+#include "runtime/data/text_payload.h"
+#include "runtime/host/leader.h"
+#include "runtime/observe/process.h"
 #include "runtime/plan/actor_names.h"
 #include "runtime/plan/membership.h"
-#include "runtime/data/text_payload.h"
-#include "runtime/observe/process.h"
 #include "runtime/timing/time_left.h"
 #include "runtime/touch/touch.h"
 

@@ -9,12 +9,12 @@
 #ifndef TND_RUNTIME_INTERFACE_KIND_H
 #define TND_RUNTIME_INTERFACE_KIND_H
 
+#include "runtime/checkpoint/data_table.h"
+#include "runtime/data/stream.h"
+#include "runtime/interface/link.h"
+#include "runtime/observe/memory_estimate.h"
 #include "runtime/option/spec.h"
 #include "runtime/plan/placement.h"
-#include "runtime/interface/link.h"
-#include "runtime/checkpoint/data_table.h"
-#include "runtime/observe/memory_estimate.h"
-#include "runtime/data/stream.h"
 
 typedef struct tnd_actor tnd_actor_t;
 typedef struct tnd_guarded_call tnd_guarded_call_t;

@@ -13,10 +13,10 @@
 #define TND_RUNTIME_INTERFACE_OPERATION_H
 
 #include "runtime/core/numeric/random.h"
-#include "runtime/text/adapted.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/room.h"
 #include "runtime/option/spec.h"
+#include "runtime/text/adapted.h"
 #include "runtime/tundish/tundish.h"
 
 /*  A tile: rows of some columns, aligned to their elements.  Rows of fixed shape are packed or

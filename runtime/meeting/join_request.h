@@ -7,8 +7,8 @@
 #ifndef TND_RUNTIME_MEETING_JOIN_REQUEST_H
 #define TND_RUNTIME_MEETING_JOIN_REQUEST_H
 
-#include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"
+#include "runtime/plan/placement.h"
 
 /*  Ids of processes that ask; they differ from those of actors and hosts. */
 enum { TND_NEWCOMER_FIRST = 0x40000000, TND_NEWCOMER_COUNT = 0x10000000 };

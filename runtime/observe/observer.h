@@ -8,8 +8,8 @@
 
 #include <tundish/types.h>
 
-#include "runtime/core/stream/cursor.h"
 #include "runtime/core/leader.h"
+#include "runtime/core/stream/cursor.h"
 #include "runtime/data/stream.h"
 #include "runtime/notes/epoch_metrics.h"
 #include "runtime/notes/validations.h"

@@ -28,11 +28,11 @@
 #include <stdint.h>
 
 #include "runtime/core/leader.h"
+#include "runtime/notes/run_notes.h"
 #include "runtime/observe/event_ring.h"
 #include "runtime/observe/memory_estimate.h"
-#include "runtime/notes/run_notes.h"
-#include "runtime/timing/timing.h"
 #include "runtime/plan/placement.h"
+#include "runtime/timing/timing.h"
 
 /*  What a control thread does. */
 typedef enum {

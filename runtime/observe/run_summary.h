@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 #include "runtime/core/numeric/digest.h"
-#include "runtime/plan/placement.h"
 #include "runtime/observe/observer.h"
+#include "runtime/plan/placement.h"
 
 typedef struct {
     const tnd_chain_plan_t *plan;

@@ -14,14 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/status.h"
 #include "runtime/base/word.h"
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/stream/position.h"
-#include "runtime/base/status.h"
-#include "runtime/timing/counter.h"
 #include "runtime/observe/run_page.h"
 #include "runtime/observe/tap.h"
+#include "runtime/timing/counter.h"
 
 typedef enum {
     TND_STATE_NEW,

@@ -11,9 +11,9 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/base/status.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/spec.h"
-#include "runtime/base/status.h"
 
 /*  The options of a custom source or operation. */
 typedef struct {

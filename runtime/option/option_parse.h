@@ -6,8 +6,8 @@
 #ifndef TND_RUNTIME_OPTION_OPTION_PARSE_H
 #define TND_RUNTIME_OPTION_OPTION_PARSE_H
 
-#include "runtime/text/diagnostic.h"
 #include "runtime/option/option.h"
+#include "runtime/text/diagnostic.h"
 
 typedef struct tnd_custom tnd_custom_t;
 

@@ -3,9 +3,9 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/base/status.h"
 #include "runtime/text/quantity.h"
 #include "runtime/text/yaml.h"
-#include "runtime/base/status.h"
 
 /*  The map of the options; NULL if there are none. */
 static tnd_status_t parse(tnd_arena_t *arena, const char *options, const tnd_value_t **map_p,

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "runtime/core/protocol/message.h"
-#include "runtime/tundish/types.h"
 #include "runtime/option/option.h"
+#include "runtime/tundish/types.h"
 
 /*  What passes through a port.  Ports with equal flows fit. */
 typedef enum {

@@ -7,12 +7,12 @@
 #include <tundish/tundish.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/data/schema.h"
 #include "runtime/option/custom.h"
 #include "runtime/option/python_module.h"
-#include "runtime/data/schema.h"
-#include "runtime/topology/overlay.h"
-#include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
+#include "runtime/text/yaml.h"
+#include "runtime/topology/overlay.h"
 
 /*  One `batch.size=64`: maps around a value, as many as the path has names. */
 typedef struct setting {

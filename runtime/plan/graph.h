@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/text/diagnostic.h"
-#include "runtime/plan/placement.h"
-#include "runtime/topology/topology.h"
 #include "runtime/base/status.h"
+#include "runtime/plan/placement.h"
+#include "runtime/text/diagnostic.h"
+#include "runtime/topology/topology.h"
 
 typedef struct tnd_graph tnd_graph_t;
 

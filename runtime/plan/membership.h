@@ -6,8 +6,8 @@
 #define TND_RUNTIME_PLAN_MEMBERSHIP_H
 
 #include "runtime/core/message_validator.h"
-#include "runtime/plan/placement.h"
 #include "runtime/data/stream.h"
+#include "runtime/plan/placement.h"
 
 /*  The members of a plan.  `host_id`: of the first host's control. */
 tnd_membership_t tnd_membership_of_plan(const tnd_plan_t *plan, tnd_actor_id_t host_id);

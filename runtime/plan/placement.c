@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "runtime/base/user.h"
-#include "runtime/topology/error_location.h"
 #include "runtime/text/quantity.h"
+#include "runtime/topology/error_location.h"
 
 tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan)
 {

@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/status.h"
 #include "runtime/core/protocol/admission.h"
 #include "runtime/core/session/roster.h"
 #include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/topology.h"
-#include "runtime/base/status.h"
 
 typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_transport_t;
 

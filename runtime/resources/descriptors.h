@@ -8,8 +8,8 @@
 #ifndef TND_RUNTIME_RESOURCES_DESCRIPTORS_H
 #define TND_RUNTIME_RESOURCES_DESCRIPTORS_H
 
-#include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"
+#include "runtime/plan/placement.h"
 
 typedef struct {
     uint64_t process;     /* standard streams, logs, statistics, the transport's own */

@@ -12,8 +12,8 @@
 #define TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 
 #include "runtime/observe/open_progress.h"
-#include "runtime/text/diagnostic.h"
 #include "runtime/plan/placement.h"
+#include "runtime/text/diagnostic.h"
 
 typedef struct tnd_guarded_call tnd_guarded_call_t;
 

@@ -9,11 +9,11 @@
 #ifndef TND_RUNTIME_RESOURCES_RESOURCES_H
 #define TND_RUNTIME_RESOURCES_RESOURCES_H
 
-#include "runtime/text/diagnostic.h"
-#include "runtime/plan/placement.h"
 #include "runtime/checkpoint/data_table.h"
 #include "runtime/data/stream.h"
+#include "runtime/plan/placement.h"
 #include "runtime/resources/guarded_call.h"
+#include "runtime/text/diagnostic.h"
 
 typedef struct {
     const tnd_instance_t *instance; /* the first one of its actor here */

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "runtime/option/option_parse.h"
-#include "runtime/topology/settings.h"
 #include "runtime/option/spec.h"
+#include "runtime/topology/settings.h"
 
 #define TND_TOPOLOGY_NONE UINT32_MAX
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "runtime/topology/link_syntax.h"
 #include "runtime/option/registry.h"
+#include "runtime/topology/link_syntax.h"
 
 static void report_link_syntax(tnd_resolver_t *self, const tnd_token_t *token, const char *expected,
                                const char *text)

@@ -8,8 +8,8 @@
 #include <criterion/criterion.h>
 
 #include "runtime/option/option_parse.h"
-#include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
+#include "runtime/text/yaml.h"
 
 typedef struct {
     tnd_part_t source;

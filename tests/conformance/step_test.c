@@ -13,8 +13,8 @@
 #include <criterion/criterion.h>
 
 #include "runtime/checkpoint/store.h"
-#include "tests/runtime/feed/take_done.h"
 #include "runtime/feed/models.h"
+#include "tests/runtime/feed/take_done.h"
 
 enum { REPLICAS = 2, ROWS = 5, STEPS = 4, DEPTH = 2 };
 

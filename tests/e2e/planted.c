@@ -7,8 +7,8 @@
  *  whose number is in the last switch, unless that is 0. */
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

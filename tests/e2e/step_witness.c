@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <tundish/tundish.h>
+#include <unistd.h>
 
 enum { SUM_COUNT = 700, FEW = 3, LARGE_STRIDE = 61 };
 

@@ -10,8 +10,8 @@
 #include "actors/reader/stream_reader.h"
 #include "actors/source/sources.h"
 #include "runtime/option/option_parse.h"
-#include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
+#include "runtime/text/yaml.h"
 #include "tests/fuzz/scratch.h"
 
 /*  The options `{KEY: PATH}` of the source called `name`. */

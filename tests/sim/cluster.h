@@ -8,11 +8,10 @@
 
 #include <setjmp.h>
 
-#include "runtime/core/protocol/absence.h"
-#include "runtime/core/protocol/heartbeat.h"
 #include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/device/device_slots.h"
+#include "runtime/core/feeder.h"
 #include "runtime/core/host/barriers.h"
 #include "runtime/core/host/dial.h"
 #include "runtime/core/host/hang_watch.h"
@@ -21,12 +20,13 @@
 #include "runtime/core/host/replacement.h"
 #include "runtime/core/host/run.h"
 #include "runtime/core/host/wish.h"
-#include "runtime/core/reader.h"
-#include "runtime/core/feeder.h"
-#include "runtime/core/protocol/link_end.h"
 #include "runtime/core/preprocessor.h"
-#include "runtime/core/session/ending.h"
+#include "runtime/core/protocol/absence.h"
+#include "runtime/core/protocol/heartbeat.h"
+#include "runtime/core/protocol/link_end.h"
+#include "runtime/core/reader.h"
 #include "runtime/core/reducer.h"
+#include "runtime/core/session/ending.h"
 #include "tests/sim/agenda.h"
 #include "tests/sim/reference.h"
 

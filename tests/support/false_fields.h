@@ -7,8 +7,8 @@
 #ifndef TND_TESTS_SUPPORT_FALSE_FIELDS_H
 #define TND_TESTS_SUPPORT_FALSE_FIELDS_H
 
-#include "runtime/core/protocol/message.h"
 #include "runtime/core/numeric/random.h"
+#include "runtime/core/protocol/message.h"
 
 /*  Another value: near the truth, at the edges, or anything. */
 uint64_t false_value(tnd_random_t *random, uint64_t value);

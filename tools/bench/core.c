@@ -8,10 +8,10 @@
 #include <assert.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/core/reader.h"
-#include "runtime/core/feeder.h"
 #include "runtime/core/batcher.h"
+#include "runtime/core/feeder.h"
 #include "runtime/core/preprocessor.h"
+#include "runtime/core/reader.h"
 #include "tools/bench/bench.h"
 
 enum { RUNS = 5, WORKERS = 3, ROWS = 128, REPLICAS = 4, DEPTH = 4, MAIL = 1024 };

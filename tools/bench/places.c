@@ -3,8 +3,8 @@
  *  Epoch 1 of 4 million rows is found in order, 256 positions at a time, as a reader does; its
  *  processor time is shown.  The bound is a loop that writes as many numbers.
  *  Usage: bench_places [--smoke | RUNS] */
-#include "runtime/base/allocation.h"
 #include "runtime/core/places.h"
+#include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
 
 enum { RUNS = 5, PIECE = 256, FILES = 1000, RECALL = 4096 };

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
 #include "runtime/resources/process_memory.h"
 #include "tools/cli/output.h"
 

@@ -4,8 +4,8 @@
 #ifndef TND_TOOLS_CLI_LOAD_H
 #define TND_TOOLS_CLI_LOAD_H
 
-#include "runtime/plan/graph.h"
 #include "runtime/host/session.h"
+#include "runtime/plan/graph.h"
 #include "tools/cli/command.h"
 
 /*  Loads the request's files and settings.  `host` and `open_ended` as in tnd_graph_purpose_t,

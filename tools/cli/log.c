@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/text/diagnostic.h"
 #include "runtime/base/clock.h"
+#include "runtime/text/diagnostic.h"
 #include "tools/cli/json.h"
 #include "tools/cli/terminal.h"
 

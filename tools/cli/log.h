@@ -12,8 +12,8 @@
 #include <pthread.h>
 
 #include "runtime/observe/observer.h"
-#include "tools/cli/line_writer.h"
 #include "tools/cli/command.h"
+#include "tools/cli/line_writer.h"
 
 typedef struct {
     tnd_log_level_t level; /* the lowest level that is shown */

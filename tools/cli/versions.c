@@ -1,6 +1,7 @@
 /*  tools/cli/versions.c - the versions of the program and of its libraries. */
 #include "tools/cli/versions.h"
 
+#include <archive.h>
 #include <czmq.h>
 #include <isa-l.h>
 #include <microhttpd.h>
@@ -11,7 +12,6 @@
 #include <tundish/tundish.h>
 #include <xxhash.h>
 #include <yaml.h>
-#include <archive.h>
 #include <zlib.h>
 #include <zmq.h>
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/core/numeric/digest.h"
-#include "runtime/text/quantity.h"
 #include "runtime/checkpoint/data_table.h"
 #include "runtime/checkpoint/store.h"
+#include "runtime/core/numeric/digest.h"
+#include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 

@@ -19,13 +19,13 @@
 #include "runtime/launch/launch.h"
 #include "runtime/observe/statistics.h"
 #include "runtime/pages/page_folders.h"
-#include "transport/cuda/cuda_devices.h"
-#include "transport/cuda/cuda_image.h"
-#include "tools/machine/machine_check.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/cli/terminal.h"
 #include "tools/cli/versions.h"
+#include "tools/machine/machine_check.h"
+#include "transport/cuda/cuda_devices.h"
+#include "transport/cuda/cuda_image.h"
 
 /*  Texts of the facts. */
 typedef struct {

@@ -7,13 +7,13 @@
 #include "actors/adapt/adaptation.h"
 #include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
-#include "runtime/resources/memory_sum.h"
-#include "runtime/text/quantity.h"
 #include "runtime/option/option_print.h"
 #include "runtime/resources/descriptors.h"
+#include "runtime/resources/memory_sum.h"
+#include "runtime/text/quantity.h"
 #include "tools/cli/json.h"
-#include "tools/launch/launch_choice.h"
 #include "tools/cli/load.h"
+#include "tools/launch/launch_choice.h"
 #include "tools/machine/preflight.h"
 
 /*  Where an instance listens or connects, as far as that is known before the start. */

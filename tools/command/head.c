@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/host/session.h"
 #include "runtime/observe/inspection.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
-#include "runtime/host/session.h"
 #include "runtime/text/quantity.h"
 #include "runtime/touch/touch.h"
 #include "tools/cli/crash.h"
@@ -17,9 +17,9 @@
 #include "tools/cli/log.h"
 #include "tools/cli/opening_progress.h"
 #include "tools/cli/signals.h"
+#include "tools/rows/contact_sheet.h"
 #include "tools/rows/head_plan.h"
 #include "tools/rows/npz.h"
-#include "tools/rows/contact_sheet.h"
 #include "tools/rows/show.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /*  tools/command/main.c - the command `tundish`. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

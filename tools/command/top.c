@@ -8,9 +8,9 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/text/quantity.h"
+#include "tools/choice/absent_run.h"
 #include "tools/cli/command.h"
 #include "tools/cli/terminal.h"
-#include "tools/choice/absent_run.h"
 #include "tools/report/run_json.h"
 #include "tools/top/draw.h"
 #include "tools/top/painter.h"

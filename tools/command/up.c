@@ -12,22 +12,22 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/data/open_files.h"
 #include "runtime/base/clock.h"
 #include "runtime/checkpoint/store.h"
+#include "runtime/data/open_files.h"
+#include "runtime/plan/machine.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/resources.h"
-#include "tools/remote/machines.h"
-#include "tools/process/child.h"
-#include "tools/process/output_lines.h"
-#include "tools/process/output_merge.h"
-#include "tools/process/host_lock.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
-#include "runtime/plan/machine.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/signals.h"
 #include "tools/cli/terminal.h"
+#include "tools/process/child.h"
+#include "tools/process/host_lock.h"
+#include "tools/process/output_lines.h"
+#include "tools/process/output_merge.h"
+#include "tools/remote/machines.h"
 
 /*  The time that the other hosts have to notice that a host has ended, to drain, and to end. */
 static const uint64_t patience_ns = 5000000000;

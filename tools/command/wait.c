@@ -7,8 +7,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/observe/inspection.h"
 #include "runtime/text/quantity.h"
-#include "tools/cli/command.h"
 #include "tools/choice/absent_run.h"
+#include "tools/cli/command.h"
 #include "tools/report/bottleneck.h"
 
 enum { EXIT_LATE = 124 };

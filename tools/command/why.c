@@ -4,12 +4,12 @@
 #include <time.h>
 
 #include "runtime/looks/failed_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/events/event_text.h"
 #include "tools/events/last_events.h"
 #include "tools/remote/remote_hosts.h"
-#include "tools/choice/absent_run.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/evidence.h"
 #include "tools/report/run_view.h"

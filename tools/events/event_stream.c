@@ -6,9 +6,9 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "tools/events/pace.h"
 #include "tools/choice/absent_run.h"
 #include "tools/choice/run_choice.h"
+#include "tools/events/pace.h"
 
 /*  A process whose rings are read.  Its inspection lives as long, for the names. */
 typedef struct {

@@ -8,8 +8,8 @@
 #ifndef TND_TOOLS_EVENTS_ROW_TAP_H
 #define TND_TOOLS_EVENTS_ROW_TAP_H
 
-#include "tools/events/tap_reader.h"
 #include "tools/events/event_stream.h"
+#include "tools/events/tap_reader.h"
 
 typedef struct tnd_row_tap tnd_row_tap_t;
 

@@ -1,10 +1,10 @@
 /*  tools/faults/fault_run.c - runs of a graph under faults, observed from outside. */
 #include "tools/faults/fault_run.h"
 
+#include <czmq.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <czmq.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/folder.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/folder.h"
 #include "runtime/base/log_events.h"
 #include "tools/faults/fault_injector.h"
 #include "tools/process/child.h"

@@ -13,8 +13,8 @@
 #include <signal.h>
 
 #include "tools/faults/fault_schedule.h"
-#include "tools/faults/step_gaps.h"
 #include "tools/faults/sandbox.h"
+#include "tools/faults/step_gaps.h"
 
 typedef enum {
     TND_FAULT_RUN_ENDED,   /* the stream has ended, or the requested steps are done */

@@ -10,9 +10,9 @@
 #ifndef TND_TOOLS_MACHINE_PREFLIGHT_H
 #define TND_TOOLS_MACHINE_PREFLIGHT_H
 
+#include "runtime/data/stream.h"
 #include "runtime/plan/graph.h"
 #include "runtime/plan/placement.h"
-#include "runtime/data/stream.h"
 #include "runtime/resources/resources.h"
 
 typedef struct {

@@ -7,10 +7,10 @@
 #ifndef TND_TOOLS_NEW_DETECT_FORMAT_H
 #define TND_TOOLS_NEW_DETECT_FORMAT_H
 
+#include "runtime/base/status.h"
 #include "runtime/data/schema.h"
 #include "runtime/interface/source.h"
 #include "runtime/text/arena.h"
-#include "runtime/base/status.h"
 #include "tools/new/left_out.h"
 #include "tools/new/picture_size.h"
 

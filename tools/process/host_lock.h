@@ -6,8 +6,8 @@
 #ifndef TND_TOOLS_PROCESS_HOST_LOCK_H
 #define TND_TOOLS_PROCESS_HOST_LOCK_H
 
-#include "runtime/plan/placement.h"
 #include "runtime/base/status.h"
+#include "runtime/plan/placement.h"
 
 /*  Locks a host until this process ends.  Errors: TND_FAILED if another process runs that host of
  *  the same run and goes on for two seconds; the text names it. */

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
 #include "tools/process/child.h"
 
 /*  The time that processes have to end after the run has ended. */

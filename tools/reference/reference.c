@@ -5,9 +5,9 @@
 
 #include "actors/op/image/picture_steps.h"
 #include "actors/reader/order_options.h"
-#include "runtime/tundish/tundish.h"
-#include "runtime/plan/placement.h"
 #include "runtime/option/registry.h"
+#include "runtime/plan/placement.h"
+#include "runtime/tundish/tundish.h"
 
 static const tnd_table_t *kind_at(size_t index)
 {

@@ -7,8 +7,8 @@
 #ifndef TND_TOOLS_REFERENCE_REFERENCE_H
 #define TND_TOOLS_REFERENCE_REFERENCE_H
 
-#include "runtime/text/arena.h"
 #include "runtime/option/spec.h"
+#include "runtime/text/arena.h"
 
 /*  Things of one sort: kinds, sources, operations, and other parts of a file. */
 typedef struct {

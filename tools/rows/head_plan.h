@@ -10,9 +10,9 @@
 #ifndef TND_TOOLS_ROWS_HEAD_PLAN_H
 #define TND_TOOLS_ROWS_HEAD_PLAN_H
 
-#include "runtime/text/arena.h"
-#include "runtime/plan/placement.h"
 #include "runtime/base/status.h"
+#include "runtime/plan/placement.h"
+#include "runtime/text/arena.h"
 
 #define TND_HEAD_PLAN_FEEDER "head"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tools/cli/terminal.h"
 #include "tools/rows/contact_sheet.h"
 #include "tools/rows/show.h"
-#include "tools/cli/terminal.h"
 
 enum {
     VALUES = 10,      /* of a column of numbers */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "tools/report/bottleneck.h"
 #include "runtime/observe/observer.h"
 #include "runtime/observe/process.h"
+#include "tools/report/bottleneck.h"
 #include "tools/report/run_json.h"
 #include "tools/report/run_rate.h"
 

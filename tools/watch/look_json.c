@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "tools/cli/json.h"
 #include "tools/choice/absent_run.h"
+#include "tools/cli/json.h"
 #include "tools/report/run_json.h"
 
 static void write_shares(const double *shares, unsigned count, FILE *out)

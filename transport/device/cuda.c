@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/clock.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/clock.h"
 #include "transport/cuda/cuda_casts.h"
 #include "transport/cuda/cuda_devices.h"
 #include "transport/cuda/cuda_stage.h"

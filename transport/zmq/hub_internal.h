@@ -14,8 +14,8 @@
 
 #include <zmq.h>
 
-#include "transport/address.h"
 #include "runtime/interface/link.h"
+#include "transport/address.h"
 #include "transport/inproc/mailbox.h"
 #include "transport/zmq/connections.h"
 #include "transport/zmq/context.h"

@@ -19,8 +19,8 @@
 #include "actors/source/sample/folder_labels.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
-#include "runtime/base/parallel.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/parallel.h"
 #include "runtime/data/file_prefetch.h"
 #include "runtime/option/option_parse.h"
 

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/bug_injection.h"
 
 struct tnd_bucketed_rows {
     const tnd_bucket_rule_t *rule;

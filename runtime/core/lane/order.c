@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/bug_injection.h"
 #include "runtime/core/lane/block_check.h"
 #include "runtime/core/lane/lane_room.h"
 #include "runtime/core/lane/stragglers.h"

@@ -1,8 +1,8 @@
 /*  runtime/core/protocol/absence.c - how long a process may lack control before it counts as lost. */
 #include "runtime/core/protocol/absence.h"
 
-#include "runtime/core/protocol/effect.h"
 #include "runtime/base/bug_injection.h"
+#include "runtime/core/protocol/effect.h"
 
 void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, tnd_loss_t loss,
                        uint64_t now)

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/bug_injection.h"
 #include "runtime/base/bounds.h"
+#include "runtime/base/bug_injection.h"
 
 size_t tnd_members_bytes(const tnd_members_config_t *config)
 {

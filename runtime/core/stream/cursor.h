@@ -18,9 +18,9 @@
 
 #include <stddef.h>
 
+#include "runtime/base/status.h"
 #include "runtime/core/stream/ledger.h"
 #include "runtime/core/stream/position.h"
-#include "runtime/base/status.h"
 
 enum { TND_LANES_MAX = 256, TND_CURSOR_FIXED_BYTES = 512 };
 

@@ -8,8 +8,8 @@
 
 #include "runtime/base/folder.h"
 #include "runtime/checkpoint/store.h"
-#include "tests/actors/op/chain_fixture.h"
 #include "tests/actors/damage/formats.h"
+#include "tests/actors/op/chain_fixture.h"
 
 enum { FLIPS = 200, FOUND_MOST = 64 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <criterion/criterion.h>
 #include <isa-l.h>
 #include <jpeglib.h>
 #include <zlib.h>

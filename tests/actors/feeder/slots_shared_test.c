@@ -2,8 +2,8 @@
  *
  *  A block has rows of 1 KiB of which each has its number in every byte; slices of 300 of them, in
  *  a mixed order, are more than one part. */
-#include "tests/runtime/feed/take_done.h"
 #include "actors/feeder/batch_slots.h"
+#include "tests/runtime/feed/take_done.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

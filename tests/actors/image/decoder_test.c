@@ -5,8 +5,8 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-#include <jpeglib.h>
 #include <jerror.h>
+#include <jpeglib.h>
 #include <zlib.h>
 
 #include "actors/image/jpeg.h"

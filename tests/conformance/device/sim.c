@@ -1,6 +1,6 @@
 /*  tests/conformance/device/sim.c - the fixture of the simulated device, whose memory the host reads. */
-#include "tests/conformance/device_fixture.h"
 #include "transport/device/sim.h"
+#include "tests/conformance/device_fixture.h"
 
 static void read_later(tnd_device_t *device, tnd_stream_handle_t stream, const tnd_stage_t *stage,
                        size_t to, void *out, size_t bytes, _Atomic bool *done)

@@ -6,10 +6,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "runtime/interface/collective.h"
+#include "runtime/base/thread.h"
 #include "runtime/core/reducer.h"
 #include "runtime/feed/device_workers_internal.h"
-#include "runtime/base/thread.h"
+#include "runtime/interface/collective.h"
 #include "tests/runtime/feed/device_workers_fixture.h"
 
 enum { STEPS = 40, DEPTH = 3 };

@@ -8,8 +8,8 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/plan/graph.h"
 #include "runtime/host/leader_internal.h"
+#include "runtime/plan/graph.h"
 
 enum { TOLD_MOST = 256 };
 

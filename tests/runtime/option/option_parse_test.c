@@ -9,9 +9,9 @@
 #include <criterion/criterion.h>
 
 #include "runtime/option/option_print.h"
-#include "runtime/topology/overlay.h"
 #include "runtime/text/quantity.h"
 #include "runtime/text/yaml.h"
+#include "runtime/topology/overlay.h"
 
 typedef struct {
     uint64_t size;

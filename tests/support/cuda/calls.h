@@ -13,8 +13,8 @@
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters)                                                               \
     CUresult name parameters __attribute__((visibility("default")));
-#include "transport/cuda/cuda_calls.def"
 #include "tests/support/cuda/more_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 #undef CONSTANT
 #undef TYPE

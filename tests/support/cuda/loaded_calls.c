@@ -26,8 +26,8 @@ static void load(void)
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters) *(void **)&calls.name = dlsym(library, #name);
-#include "transport/cuda/cuda_calls.def"
 #include "tests/support/cuda/more_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 #undef CONSTANT
 #undef TYPE

@@ -12,8 +12,8 @@ typedef struct {
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters) CUresult(*name) parameters;
-#include "transport/cuda/cuda_calls.def"
 #include "tests/support/cuda/more_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 #undef CONSTANT
 #undef TYPE

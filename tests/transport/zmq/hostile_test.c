@@ -9,8 +9,8 @@
 #include "runtime/core/message_validator.h"
 #include "runtime/core/numeric/random.h"
 #include "tests/conformance/hub_sites.h"
-#include "transport/zmq/context.h"
 #include "transport/wire.h"
+#include "transport/zmq/context.h"
 
 enum { READER, LIAR = 3, PARTIES, VISITS = 600, ROWS = 4, SAID_MAX = 5, SLOT_BYTES = 64 << 10 };
 

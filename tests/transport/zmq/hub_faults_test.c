@@ -10,9 +10,9 @@
 #include <zmq.h>
 
 #include "tests/conformance/hub_sites.h"
-#include "transport/zmq/context.h"
 #include "tests/support/relay.h"
 #include "transport/wire.h"
+#include "transport/zmq/context.h"
 
 static hub_fixture_t hub_fixture(void)
 {

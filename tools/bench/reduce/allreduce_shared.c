@@ -4,8 +4,8 @@
  *  along the tree (0 + 1) + (2 + 3), and copies the whole result out.
  *  Usage: allreduce_shared BYTES WARM COUNT; prints seconds and processor seconds per reduction, and
  *  the seconds of a memcpy of as many bytes. */
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /*  Covers what lane/order.h and reader.h do together about slow workers: the machines of a lane,
  *  and workers that take so long a block, in a time of their own. */
-#include "runtime/core/reader.h"
 #include "runtime/core/lane/order.h"
 #include "runtime/core/preprocessor.h"
+#include "runtime/core/reader.h"
 
 #include "tests/runtime/core/lane.h"
 

@@ -6,8 +6,8 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/core/protocol/effect.h"
 #include "runtime/core/numeric/random.h"
+#include "runtime/core/protocol/effect.h"
 
 enum { HOSTS = 3, A = TND_INSPECTOR_FIRST, B };
 
