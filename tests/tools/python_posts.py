@@ -186,6 +186,36 @@ def share(feed):
         same(int(own["nan"].view("u8")[0]), 0x7ff8000000000003)
 
 
+def collect(feed):
+    """Arrays of as many rows as the replica's number, of three types, and in `apply` what came of them once more."""
+    def own(replica):
+        draw = numpy.random.default_rng(replica)
+        return {"half": draw.uniform(-1, 1, (2, replica)).astype("f2"), "flags": draw.integers(0, 2, (1, replica, 3)).astype("?"),
+                "whole": draw.integers(-9, 9, (4, replica)).astype("i8")}
+
+    posted, again, steps = {}, {}, []
+
+    def step(replica):
+        replica.reduce("mean", numpy.ones(3), "sum")
+        posted[replica.id] = replica.gather("mean", own(replica.id), axis=1), replica.gather("mean", numpy.array([replica.id], "u1"))
+        again.pop(replica.id, None)
+
+    def apply(replica):
+        if replica.id in again:
+            return same(again[replica.id].result.numpy().tolist(), [5] * REPLICAS * REPLICAS)
+        together, numbers = posted[replica.id]
+        for name, got in together.result.items():
+            wanted = numpy.concatenate([own(one)[name] for one in range(REPLICAS)], axis=1)
+            same((got.numpy().dtype, got.numpy().tolist()), (wanted.dtype, wanted.tolist()))
+        same(numbers.result.numpy().tolist(), list(range(REPLICAS)))
+        steps.append(replica.step)
+        again[replica.id] = replica.gather("mean", numpy.full(REPLICAS, 5, "u2"))
+
+    while feed.run(step, apply):
+        pass
+    same(sorted(steps), [number for number in range(2) for _ in posted])
+
+
 def program():
     """One process of a run, in this file."""
     files, host, what, count = sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])
@@ -197,11 +227,13 @@ def program():
             train(feed, count)
         elif what == "share":
             share(feed)
+        elif what == "collect":
+            collect(feed)
         elif what == "meet":
             meet(feed, pathlib.Path(paths[0]).parent)
         else:
             differ(feed, what)
-        if what in ("train", "share"):
+        if what in ("train", "share", "collect"):
             feed.session.wait()
 
 
@@ -227,6 +259,21 @@ def test_arrays_of_many_types_are_reduced_as_by_numpy_in_one_process(folder):
     for devices in (1, 2, 4):
         with tundish.feed(graph(folder, devices=devices)) as feed:
             train(feed, 161)
+
+
+def test_arrays_of_all_replicas_are_gathered(folder):
+    for devices in (1, 2, 4):
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            collect(feed)
+    run_two(folder, "collect")
+    for values, words in ((numpy.array(1.0), "x: a single number has no axis"), (numpy.zeros(3), "has no axis 1")):
+        with tundish.feed(graph(folder)) as feed:
+            try:
+                feed.run(lambda replica: replica.gather("mean", {"x": values}, axis=1))
+            except ValueError as error:
+                holds(str(error), words)
+            else:
+                raise AssertionError(words)
 
 
 def test_weights_whose_sum_overflows_are_refused(folder):

@@ -333,7 +333,9 @@ class _Calls:
 
     def _follow(self, handle):
         replica = self.replicas[_library.replica_id(handle)]
-        self.apply(replica)
+        replica._take_gathers(handle)
+        if self.apply is not None:
+            self.apply(replica)
         replica._check_posts()
 
     def raise_error(self):
@@ -344,7 +346,7 @@ class _Calls:
     def run(self, feed, step, apply):
         """Returns the status, and the replicas in their order."""
         self.step, self.apply = step, apply
-        status = _library.feed_run(feed, self.begin, self.follow if apply is not None else None, None)
+        status = _library.feed_run(feed, self.begin, self.follow, None)
         replicas = [self.replicas[number] for number in sorted(self.replicas)]
         self.step, self.apply, self.replicas = None, None, {}
         for replica in replicas:

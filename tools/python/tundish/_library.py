@@ -24,6 +24,7 @@ feed_run i pppp         feed_save i pppp        feed_schema p p         feed_ste
 feed_take i pp          feed_rewind i p         replica_error v ps      replica_id u p
 feed_due b p            feed_repeats b p
 replica_broadcast i psupz replica_mean_to i psippzd replica_reduce_to i psiippz
+replica_gather i psipz  replica_gathered p puup
 replica_same i psspz    replica_report v psdd   replica_take v pp       taken_lengths p pu
 taken_release v p       taken_tensor p pu       tensor_share p pbqp
 """

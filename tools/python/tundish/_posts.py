@@ -13,6 +13,7 @@ _FORMATS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "
 _CODES = {0: "i", 1: "u", 2: "f", 4: "bf"}  # DLDataTypeCode
 _VERSIONED = 32  # bytes of DLManagedTensorVersioned before its DLTensor
 _DTYPE = 20  # where its type is in a DLTensor
+_I64, _ALL = _library.DTYPES.index("i64"), 2**32 - 1  # TND_ALL_REPLICAS
 _WRONG = "values to post are arrays of numbers in C order and in the memory of the host"
 
 _name_of = ctypes.pythonapi.PyCapsule_GetName
@@ -36,10 +37,18 @@ class Result:
     for any consumer of DLPack."""
     __slots__ = ("dtype", "_memory")
 
-    def __init__(self, dtype, shape):
+    def __init__(self, dtype, memory):
+        self.dtype, self._memory = dtype, memory
+
+    @classmethod
+    def zeros(cls, dtype, shape):
         import numpy
-        kind = {"bf16": "u2", "bool": "?"}.get(dtype) or f"{dtype[0]}{int(dtype[1:]) // 8}"
-        self.dtype, self._memory = dtype, numpy.zeros(shape, kind)
+        return cls(dtype, numpy.zeros(shape, cls.kind(dtype)))
+
+    @staticmethod
+    def kind(dtype):
+        """NumPy's type of the same bytes."""
+        return {"bf16": "u2", "bool": "?"}.get(dtype) or f"{dtype[0]}{int(dtype[1:]) // 8}"
 
     @property
     def shape(self):
@@ -86,7 +95,7 @@ class _Array:
         if self.number is None:
             raise TypeError(f"{_WRONG}: this one has the type {self.dtype}")
         self.count = math.prod(self.shape)
-        self.result = values if self.writable else Result(self.dtype, self.shape)
+        self.result = values if self.writable else Result.zeros(self.dtype, self.shape)
         self.out = self.address if self.writable else self.result.address
 
     def _take_buffer(self, values):
@@ -171,27 +180,78 @@ def _shaped(values, results):
     return results if isinstance(values, (list, tuple)) else results[0]
 
 
+def _axes(axis, shape):
+    """The numbers from 0 on of an axis, or of a tuple of them."""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if not all(isinstance(one, int) for one in axes):
+        raise TypeError(f"axis={axis!r}: an axis is a number, and several are a tuple of numbers")
+    for one in axes:
+        if not -len(shape) <= one < len(shape):
+            raise ValueError(f"axis={axis!r}: an array of shape {tuple(shape)} has no axis {one}")
+    return tuple(one % len(shape) for one in axes)
+
+
 def _along(values, how, weight, axis):
-    """What a replica posts of values that are also reduced along an axis: an array and its weight in a mean."""
+    """What a replica posts of values that are also reduced along axes: an array and its weight in a mean."""
     import numpy
     if how not in ("sum", "mean") or weight is not None:
         raise ValueError(f"how={how!r}, weight={weight}: with an axis `how` is sum or mean, and a mean counts its elements")
     values = numpy.asarray(values)
-    count, whole = values.shape[axis], values.dtype.kind in "iub"
+    axes, whole = _axes(axis, values.shape), values.dtype.kind in "iub"
     if how == "sum":
         dtype = values.dtype if not whole or values.dtype.name in ("int32", "int64") else "int64"
-        return numpy.array(values.sum(axis, dtype=dtype), order="C"), None
-    dtype = "float64" if whole else values.dtype
-    shape = numpy.delete(values.shape, axis)
-    mean = values.mean(axis, dtype=dtype) if count > 0 else numpy.zeros(shape.astype(int), dtype)
+        return numpy.array(values.sum(axes, dtype=dtype), order="C"), None
+    dtype = numpy.dtype("float64") if whole else values.dtype
+    count = math.prod(values.shape[one] for one in axes)
+    mean = values.mean(axes, dtype=dtype) if count > 0 else numpy.zeros([size for one, size in enumerate(values.shape)
+                                                                        if one not in axes], dtype)
     return numpy.array(mean, order="C"), count
+
+
+class _Gather:
+    """Arrays that are posted to be concatenated along an axis: of each replica its shape and then its elements."""
+    RANK = 8
+
+    def __init__(self, array, path, axis):
+        (self._axis,) = _axes(axis, array.shape)
+        if len(array.shape) > self.RANK:
+            raise ValueError(f"{path}: an array of {len(array.shape)} axes cannot be gathered: at most {self.RANK} can")
+        self._path, self.array = path, array
+        self.shape = (ctypes.c_int64 * (1 + self.RANK))(len(array.shape), *array.shape)
+
+    def post(self, handle, reducer):
+        for number, address, count in ((_I64, ctypes.addressof(self.shape), len(self.shape)),
+                                       (self.array.number, self.array.address, self.array.count)):
+            if _library.replica_gather(handle, reducer, number, address, count) != OK:
+                raise Refused
+
+    def take(self, handle, number):
+        """The concatenated array; gather number `number` has the shapes."""
+        import numpy
+        counts = (ctypes.c_size_t * 2)()
+        sizes = _library.replica_gathered(handle, number, _ALL, ctypes.addressof(counts))
+        sizes = (ctypes.c_int64 * counts[0]).from_address(sizes)
+        step = len(self.shape)
+        shapes = [tuple(sizes[first + 1:first + 1 + sizes[first]]) for first in range(0, len(sizes), step)]
+        for replica, shape in enumerate(shapes):
+            if len(shape) != len(shapes[0]) or any(one != other for axis, (one, other) in enumerate(zip(shape, shapes[0]))
+                                                   if axis != self._axis):
+                raise ValueError(f"{self._path}: arrays that are gathered along axis {self._axis} differ in it only: replica 0 "
+                                 f"has the shape {shapes[0]}, replica {replica} {shape}")
+        parts = []
+        for replica, shape in enumerate(shapes):
+            address = _library.replica_gathered(handle, number + 1, replica, ctypes.addressof(counts))
+            size = counts[0] * _size(self.array.dtype)
+            memory = (ctypes.c_char * size).from_address(address) if size > 0 else b""
+            parts.append(numpy.frombuffer(memory, Result.kind(self.array.dtype)).reshape(shape))
+        return Result(self.array.dtype, numpy.concatenate(parts, self._axis))
 
 
 class Posts:
     """The part of a replica that posts; a subclass has _inside(), the handle of a replica that may post."""
 
     def _begin_posts(self):
-        self._posted, self._unread = [], []
+        self._posted, self._unread, self._gathers = [], [], []
 
     def _post(self, values, name, call):
         handle, results, apart = self._inside(), [], False
@@ -207,6 +267,13 @@ class Posts:
             self._unread.append(weakref.ref(posted))
         return posted
 
+    def _take_gathers(self, handle):
+        """Before `apply`: makes the results of what was gathered, whose memory is then taken back."""
+        gathers, self._gathers = self._gathers, []
+        for number, (posted, values, parts) in enumerate(gathers):
+            first = sum(2 * len(before) for _, _, before in gathers[:number])
+            posted.result = _shaped(values, [part.take(handle, first + 2 * i) for i, part in enumerate(parts)])
+
     def _check_posts(self):
         """At the end of a function: results that are nowhere else were kept."""
         lost = any(posted() is None for posted in self._unread)
@@ -220,8 +287,9 @@ class Posts:
         runs.  Arrays are buffers in C order, such as those of NumPy, or have __dlpack__.  `how` is sum, mean, min or
         max.  A mean is weighted by the rows of the replicas (the reducer can name a column instead), or by `weight`.
 
-        With `axis`, as strategy.reduce of TensorFlow: the result is the sum or mean over that axis and all replicas.
-        A mean divides by the length of the axis in all replicas; that of integers is f64."""
+        With `axis`, as strategy.reduce of TensorFlow: the result is the sum or mean over that axis, or a tuple of axes,
+        and all replicas; `axis=()` is its axis=None.  A mean divides by the length of the axes in all replicas; that of
+        integers is f64."""
         if axis is not None:
             values, weight = _along(values, how, weight, axis)
         if how not in REDUCTIONS or (weight is not None and how != "mean"):
@@ -234,6 +302,22 @@ class Posts:
                                                   array.count)
             return _library.replica_mean_to(handle, name, array.number, array.address, array.out, array.count, weight)
         return self._post(values, "values", call)
+
+    def gather(self, reducer, values, axis=0):
+        """Posts arrays whose `result` has, when `apply` runs, those of all replicas in their order, concatenated along
+        `axis`, as strategy.gather of TensorFlow: a tensor.  Replicas may differ in the length of that axis, also 0.
+        With `accumulate`, the replicas for which `apply` runs have it."""
+        handle, parts = self._inside(), []
+        for path, value in _flat(values, "values"):
+            array = _array(value, path)
+            if not array.shape:
+                raise ValueError(f"{path}: a single number has no axis along which it could be gathered")
+            parts.append(_Gather(array, path, axis))
+        for part in parts:
+            part.post(handle, reducer.encode())
+        posted = Posted(None)
+        self._gathers.append((posted, values, parts))
+        return posted
 
     def broadcast(self, reducer, values, root=0):
         """Posts arrays that have those of replica `root` when `apply` runs, such as initial weights; as `reduce`."""
