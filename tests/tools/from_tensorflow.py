@@ -544,6 +544,33 @@ def test_every_branch_function_and_class_is_read(folder):
     assert "__name__" not in told, told
 
 
+CHOICES = """
+import sys
+import tensorflow as tf
+def made(train, size=4):
+    ds = tf.data.Dataset.range(20)
+    ds = ds.shuffle(5) if train else ds
+    return ds.batch(size if not train else 2 * size)
+train, test = made(True), made(False)
+fast = len(sys.argv) > 1
+some = (tf.data.Dataset.range(30) if fast else tf.data.Dataset.range(31)).batch(
+    5 if fast else 6)
+same = tf.data.Dataset.range(32).batch(3 if fast else 3)
+print(test if fast else test)
+"""
+
+
+def test_both_values_of_a_choice_are_read(folder):
+    told = translate(folder, CHOICES)
+    made = {path.stem: path.read_text() for path in (folder / "out").glob("*.yaml")}
+    same(set(made), {"train", "test", "some", "same"} | {name for name in made if "30]" in made[name]})
+    holds(made["train"], "shuffle: {buffer: 5}", "size: 8 ")
+    holds(made["test"], "size: 4 ")
+    assert "shuffle" not in made["test"], made["test"]
+    holds(made["some"], "29]", "size: 5 ")
+    same([line.split(":")[1] for line in told.splitlines() if "`if fast` is not known before the program runs" in line], ["10", "11"])
+
+
 UNDIVIDED = """
 import tensorflow as tf
 workers = tf.distribute.MultiWorkerMirroredStrategy()

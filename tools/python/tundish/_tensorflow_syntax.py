@@ -211,11 +211,11 @@ class Syntax:
             scope.clear()
             scope.update(values)
 
-    def aside(self, statements, kept):
-        """Reads statements that are not taken, from these values of names; their result.  What they bind is forgotten."""
+    def aside(self, read, kept):
+        """Reads what is not taken, from these values of names; its result.  What it binds is forgotten."""
         after, count = self.bound(), len(self.datasets)
         self.restore(kept)
-        result = self.block(statements)
+        result = read()
         self.restore(after)
         for dataset in self.datasets[count:]:
             dataset.taken = False
@@ -236,7 +236,7 @@ class Syntax:
         before = self.bound()
         result = self.block(node.body)
         if node.orelse:
-            other = self.aside(node.orelse, before)
+            other = self.aside(lambda: self.block(node.orelse), before)
             result = result if result is not None else other
         changes = self.rebinds(before, (Dataset, Known)) or isinstance(result, (Dataset, Known))
         if changes and "__name__" not in self.text(node.test):
@@ -335,7 +335,7 @@ class Syntax:
     def handler(self, node, kept):
         """Reads what is done after an error at the beginning of `try`; the datasets that are made there are left out."""
         count, used = len(self.datasets), [dataset.used for dataset in self.datasets]
-        self.aside(node.body, kept)
+        self.aside(lambda: self.block(node.body), kept)
         if len(self.datasets) > count:
             name = f"except {self.short(node.type)}" if node.type is not None else "except"
             self.notes.add(
@@ -349,7 +349,7 @@ class Syntax:
         self.value(node.subject)
         before, result = self.bound(), None
         for number, case in enumerate(node.cases):
-            other = self.aside(case.body, before) if number else self.block(case.body)
+            other = self.aside(lambda: self.block(case.body), before) if number else self.block(case.body)
             result = result if result is not None else other
         if self.rebinds(before) or isinstance(result, Dataset):
             subject = self.short(node.subject)
@@ -424,9 +424,16 @@ class Syntax:
         return self.defined[-1]
 
     def get_IfExp(self, node):
-        first, second = self.value(node.body), self.value(node.orelse)
         test = known(self.value(node.test), self)
-        return second if test is not self and not test else first
+        if test is not self:
+            return self.value(node.body if test else node.orelse)
+        before = self.bound()
+        first, second = self.value(node.body), self.aside(lambda: self.value(node.orelse), before)
+        if first != second and any(isinstance(one, (Dataset, Known)) for one in (first, second)):
+            self.notes.add(
+                DIFFERS, node.lineno, f"`if {self.short(node.test)}` is not known before the program runs: it is taken as true"
+            )
+        return first
 
     def get_UnaryOp(self, node):
         value = known(self.value(node.operand), self)
