@@ -269,7 +269,8 @@ void tnd_device_workers_stop(tnd_device_workers_t *self)
     pthread_mutex_lock(&self->lock);
     self->deaf = true;
     pthread_mutex_unlock(&self->lock);
-    atomic_store(&self->stopped, true);
+    if (atomic_exchange(&self->stopped, true))
+        return; /* and a group that it woke too may be freed */
     tnd_device_workers_wake_all(self);
     tnd_device_workers_stop_copies(self);
     for (uint32_t w = 0; w < self->worker_count; w++)
