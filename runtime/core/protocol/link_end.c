@@ -351,13 +351,12 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
         return TND_END_CONNECT;
     }
     self->heard_ns = self->heard_ns + excuse < now ? self->heard_ns + excuse : now;
-    bool was_away = !busy && excuse > quarter(self) / 4;
-    if (now >= silent_at(self) && (self->spared || !was_away))
+    bool was_away = !busy && excuse > quarter(self) / 4, is_over = now >= silent_at(self);
+    if (is_over && (self->spared || !was_away))
         return give_up(self, now);
-    if (now >= silent_at(self)) {
-        self->spared = true;
+    self->spared = self->spared || is_over;
+    if (was_away && silent_at(self) < now + quarter(self))
         self->heard_ns += now + quarter(self) - silent_at(self);
-    }
     if (may_ping(self) && now >= self->said_ns + quarter(self))
         self->ping_due = true;
     return TND_END_NOTHING;

@@ -28,11 +28,12 @@
  *  `link_timeout`, each as late as the one before.
  *
  *  Silence is not counted while the peer runs a work hook (`busy`).  A late tick counts as a quarter
- *  of `link_timeout`, because this process was not running and has unread messages.  It loses no
- *  connection either: if the peer has been silent for too long then, a quarter is left to read them.  An end that has sent no
- *  byte for a quarter of `link_timeout` pings, and answers a ping only then, because bytes that
- *  leave count as a sign of life.  It stops pinging after TND_END_PINGS unanswered pings, because
- *  the peer does not read.
+ *  of `link_timeout`, because this process was not running and has unread messages.  It leaves at
+ *  least a quarter to read them.  If the peer has been silent for too long then, this happens once.
+ *
+ *  An end that has sent no byte for a quarter of `link_timeout` pings, and answers a ping only then,
+ *  because bytes that leave count as a sign of life.  It stops pinging after TND_END_PINGS unanswered
+ *  pings, because the peer does not read.
  *
  *  An end that gives up an open connection as silent says GOODBYE on it, so the peer knows that the
  *  process lives.

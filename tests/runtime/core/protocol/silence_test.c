@@ -286,6 +286,24 @@ Test(silence, an_end_that_is_away_again_and_again_reads_before_it_gives_up)
                  "nothing lay unread");
 }
 
+/*  Four absences count all but a millisecond of link_timeout. */
+Test(silence, an_end_that_was_away_has_a_quarter_of_link_timeout_to_read_what_came)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    tnd_msg_t pong = word(TND_MSG_PONG);
+    bring_up(&connector, &binder, 0);
+    uint64_t now = 0;
+    cr_assert_eq(tnd_end_tick(&binder, false, now += 249 * MS), TND_END_NOTHING);
+    for (int away = 0; away < 3; away++)
+        cr_assert_eq(tnd_end_tick(&binder, false, now += 400 * MS), TND_END_NOTHING);
+    tnd_end_t mute = binder;
+    cr_assert_eq(tnd_end_tick(&binder, false, now + 250 * MS), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_heard(&binder, &pong, now + 250 * MS), TND_END_NOTHING, "it lay unread");
+    cr_assert_eq(ticks(&binder, now + 1250 * MS - 1), TND_END_NOTHING);
+    cr_assert_eq(ticks(&binder, now + 1250 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_tick(&mute, false, now + 250 * MS + 1), TND_END_LOST, "nothing came");
+}
+
 Test(silence, the_silence_clock_stops_while_the_peer_is_busy)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
