@@ -457,6 +457,8 @@ void sim_link_birth(sim_t *self, uint32_t link, uint32_t side, bool again);
 void sim_link_drop(sim_t *self, uint32_t link, uint32_t side);
 void sim_link_send(sim_t *self, uint32_t link, uint32_t side, const tnd_msg_t *msg);
 void sim_link_arrive(sim_t *self, uint32_t packet);
+/*  Whether a HELLO of that host's, or of its actors, is under way. */
+bool sim_links_greet(const sim_t *self, uint32_t host);
 /*  Something came that its owner no longer needs: the end hears that the peer lives. */
 void sim_link_heard(sim_t *self, uint32_t packet);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
@@ -689,8 +691,6 @@ void sim_signals_greet(sim_t *self, uint32_t host);
 void sim_signals_check(sim_t *self);
 /*  How many workers a reader, or a cache, may give blocks to. */
 uint32_t sim_awake(sim_t *self, uint32_t host);
-/*  Whether a HELLO of that host may still be on a path whose length is hidden. */
-bool sim_fault_hides_hello(const sim_t *self, uint32_t host);
 const char *sim_fault_name(sim_fault_kind_t kind);
 /*  checks.c */
 void sim_check_begin(sim_t *self);

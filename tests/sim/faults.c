@@ -183,20 +183,14 @@ static bool lag(sim_t *self, bool hidden, uint64_t lasts)
 }
 
 /*  Whether a HELLO of that host's may still be under way on a path that is long. */
-static bool has_long_path(const sim_t *self, uint32_t h, bool hidden)
+static bool has_long_path(const sim_t *self, uint32_t h)
 {
     for (uint32_t i = 0; i < self->link_count; i++) {
         const sim_link_t *link = &self->links[i];
-        if (link->host[0] == h && (hidden ? link->lag_is_hidden : link->lag_since > 0) &&
-            self->now < link->lag_until + link->lag_ns)
+        if (link->host[0] == h && link->lag_since > 0 && self->now < link->lag_until + link->lag_ns)
             return true;
     }
     return false;
-}
-
-bool sim_fault_hides_hello(const sim_t *self, uint32_t h)
-{
-    return has_long_path(self, h, true);
 }
 
 /* --- strangers -------------------------------------------------------------------------------- */
@@ -354,7 +348,7 @@ static bool end_with_feeder(sim_t *self, uint64_t back_ns)
 static bool step_clock(sim_t *self, uint32_t h)
 {
     sim_host_t *host = &self->hosts[h];
-    if (has_long_path(self, h, false))
+    if (has_long_path(self, h))
         return false;
     host->stepped = true;
     host->clock += sim_between(&self->bad_luck, 1, 400) * ms;

@@ -595,6 +595,22 @@ void sim_link_heard(sim_t *self, uint32_t packet)
     (void)tnd_end_heard(&link->end[side], &it->msg, sim_clock(self, link->host[side]));
 }
 
+static bool is_hello_of(const sim_t *self, const sim_event_t *event, uint32_t host)
+{
+    if (event->kind != SIM_AT_LINK)
+        return false;
+    const sim_packet_t *packet = &self->packets[event->a];
+    return packet->msg.kind == TND_MSG_HELLO && self->links[packet->link].host[0] == host;
+}
+
+bool sim_links_greet(const sim_t *self, uint32_t host)
+{
+    bool greets = false;
+    for (uint32_t i = 1; i <= self->agenda.count; i++)
+        greets = greets || is_hello_of(self, &self->agenda.heap[i], host);
+    return greets;
+}
+
 /*  The owner of that end reads a message. */
 void sim_link_arrive(sim_t *self, uint32_t packet)
 {

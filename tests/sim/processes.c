@@ -92,7 +92,7 @@ void sim_process_boot(sim_t *self, uint32_t h)
     host->alive = true;
     host->life = ++self->lives;
     if (host->boot > 0 && sim_hash(self->plan.seed + host->life, h) % 3 == 0 &&
-        !sim_fault_hides_hello(self, h)) {
+        !sim_links_greet(self, h)) {
         host->day -= (int64_t)(1 + sim_hash(host->life, h) % 3600) * 1000 * 1000 * 1000;
         self->counts.faults[SIM_CLOCK_BACK]++;
     }
