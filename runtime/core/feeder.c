@@ -252,9 +252,11 @@ void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uin
     if (self->begun && generation < self->generation)
         return;
     if (self->begun && generation == self->generation) {
-        /* A slice announced it first, perhaps while the leader could not be reached. */
+        /* A batcher announced it first, perhaps while the leader could not be reached. */
         self->held_due = true;
         self->said_commit = self->booked;
+        if (cuts > self->cuts)
+            begin_again(self, cuts);
         return;
     }
     begin_generation(self, generation);

@@ -44,9 +44,9 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
 
 /*  `step` is the cursor's, the first that may come now; at later rewinds it is not above what this
  *  feeder holds, unless it has cut an epoch and `cuts` does not count it yet.  Nothing is sent before
- *  the first rewind.  An older generation is ignored.  If a slice already announced this generation,
- *  the feeder only repeats HELD and COMMIT.  `before`: the last generation of the stream before that was
- *  fed whole, or 0. */
+ *  the first rewind.  An older generation is ignored.  If a batcher already announced this generation,
+ *  the feeder only repeats HELD and COMMIT, and begins again if the stream does: a WINDOW does not say so.
+ *  `before`: the last generation of the stream before that was fed whole, or 0. */
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step,
                                uint32_t cuts, uint32_t before);
 /*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A

@@ -499,7 +499,8 @@ Test(feeder, an_epoch_that_may_not_begin_stops_it_until_the_next_limit)
     free(self);
 }
 
-Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
+/*  Its stream of one step is over. */
+static tnd_feeder_core_t *fed_whole(void)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -511,6 +512,12 @@ Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
     while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
     cr_assert(tnd_feeder_core_over(self));
+    return self;
+}
+
+Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
+{
+    tnd_feeder_core_t *self = fed_whole();
     tnd_feeder_core_rewind_to(self, 2, 11, 1, 0);
     cr_assert_not(tnd_feeder_core_over(self));
     /* Words of the generation before come late. */
@@ -523,6 +530,37 @@ Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
     cr_assert_not(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
     tnd_feeder_core_message(self,
                             &(tnd_msg_t){.kind = TND_MSG_LAST, .generation = 2, .part.step = 11});
+    cr_assert(tnd_feeder_core_over(self));
+    free(self);
+}
+
+/*  A batcher's WINDOW names the generation, but not that the stream begins again. */
+Test(feeder, a_stream_that_begins_again_keeps_what_was_said_of_it_before_its_first_rows)
+{
+    tnd_feeder_core_t *self = fed_whole();
+    tnd_msg_t window = {
+        .kind = TND_MSG_WINDOW, .generation = 2, .from = joins[0], .until.step = 11};
+    tnd_feeder_core_message(self, &window);
+    tnd_feeder_core_rewind_to(self, 2, 11, 1, 1);
+    cr_assert_not(tnd_feeder_core_over(self));
+    tnd_msg_t said[] = {{.kind = TND_MSG_LAST, .generation = 2, .part.step = 12},
+                        {.kind = TND_MSG_LIMIT, .generation = 2, .limit = {11, TND_ENDLESS}}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        tnd_feeder_core_message(self, &said[i]);
+    tnd_effect_t effect;
+    while (tnd_feeder_core_next_effect(self, 0, &effect)) {
+    }
+    for (uint32_t i = 0; i < REPLICAS * JOINS; i++) {
+        tnd_msg_t rows = slice(11, FIRST + i / JOINS, i % JOINS);
+        rows.generation = 2;
+        rows.slice.cuts = 1;
+        put_as(self, &rows, TND_EFFECT_PLACE);
+    }
+    says(self, TND_MSG_HELD, 12);
+    is_idle(self);
+    tnd_feeder_core_limit(self, TND_UNKNOWN, TND_ENDLESS);
+    is_ready(self, 11);
+    tnd_feeder_core_done(self, 11, digest, 8, NULL);
     cr_assert(tnd_feeder_core_over(self));
     free(self);
 }
