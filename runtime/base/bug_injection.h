@@ -101,6 +101,7 @@
     X(SCALE_TOLD_ONCE, "a host that was away is not told how many workers a user wants awake")     \
     X(ROSTER_CLOSED_EARLY, "the list of a launcher's processes is closed with one missing")        \
     X(RANK_GIVEN_TWICE, "a second process of a rank takes the place of the first")                 \
+    X(RESUMED_ON_TWO_ROSTERS, "a process of an earlier roster is let into a run that was resumed") \
     X(SECOND_SIGNAL_ENDS, "a signal that a launcher repeats ends a process that drains")
 
 enum tnd_bug {

@@ -464,13 +464,12 @@ static uint32_t control_unread(void *context, uint32_t port)
     return CONTROL_UNREAD;
 }
 
-/*  Hosts of another roster mean another listener.  Processes that ask for a place (pool+) know none. */
 static uint64_t listener_of(const tnd_plan_t *plan)
 {
+    bool has_places = false; /* for processes that ask for one (pool+) */
     for (uint32_t h = 0; h < plan->host_count; h++)
-        if (plan->hosts[h].spare)
-            return 0;
-    return plan->roster;
+        has_places = has_places || plan->hosts[h].spare;
+    return tnd_roster_listener(plan->roster, has_places);
 }
 
 static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)

@@ -213,6 +213,8 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     tnd_cursor_start(&self->from, self->plan.lanes);
     sim_roster_run(self, seed);
     if (!self->violation[0])
+        sim_resumptions_run(self, seed);
+    if (!self->violation[0])
         run_guarded(self);
     for (uint32_t session = 1;
          !self->violation[0] && (self->leader_dead || self->feeder_dead || goes_on(self, session));

@@ -141,3 +141,8 @@ uint32_t tnd_roster_close(tnd_roster_t *self, tnd_roster_process_t *processes)
     }
     return count;
 }
+
+uint64_t tnd_roster_listener(uint64_t number, bool has_places)
+{
+    return has_places || TND_BUG(RESUMED_ON_TWO_ROSTERS) ? 0 : number;
+}

@@ -99,4 +99,9 @@ uint32_t tnd_roster_count(const tnd_roster_t *self);
  *  its machine that know only a loopback address get the same. */
 uint32_t tnd_roster_close(tnd_roster_t *self, tnd_roster_process_t *processes);
 
+/*  The listener that a session of the roster of that number has for its hosts, and that they mean
+ *  (tnd_end_is_meant): a process of an earlier roster is not let in.  `has_places`: processes that are on
+ *  no roster may ask for a place, so the session asks for none (0). */
+uint64_t tnd_roster_listener(uint64_t number, bool has_places);
+
 #endif

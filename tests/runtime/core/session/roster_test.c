@@ -202,3 +202,10 @@ Test(roster, alone_on_its_machine_the_leader_is_at_loopback)
     for (uint32_t rank = 0; rank < SIZE; rank++)
         cr_expect_str_eq(list[rank].address, "127.0.0.1");
 }
+
+Test(roster, a_session_means_its_own_roster_unless_processes_without_one_may_come)
+{
+    cr_expect_eq(tnd_roster_listener(17, false), 17);
+    cr_expect_eq(tnd_roster_listener(0, false), 0, "no processes met");
+    cr_expect_eq(tnd_roster_listener(17, true), 0);
+}
