@@ -58,7 +58,7 @@ static void plan_death(sim_t *self)
  *  last: it is lost with most blocks that it begins, and never dies of one. */
 static void plan_flaps(sim_t *self)
 {
-    bool goes_on = self->flaps_left > 0; /* from the previous chain */
+    bool goes_on = self->chain > 0 && self->flaps_left > 0;
     self->flaps_left = self->plan.flaps;
     if (self->flaps_left > 0 && !goes_on)
         sim_fault_after(self, sim_below(&self->moments, 300) * ms, SIM_FLAP);
