@@ -3,6 +3,7 @@
  *  Most faults strike when the joins have received so many blocks, so that all of them strike in a
  *  run however fast it is; the others a short time after the one before, while it is being healed.
  */
+#include "runtime/core/lane/suspects.h"
 #include "tests/sim/cluster.h"
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -309,10 +310,18 @@ static bool is_between_connections(const sim_t *self, uint32_t h)
            link->broken != link->nets;
 }
 
+/*  Whether a row would be blamed for the death of that worker: so many workers died with it. */
+static bool blames_row(const sim_actor_t *actor)
+{
+    return actor->role == TND_ROLE_WORKER && actor->busy &&
+           actor->work.msg.block.attempt >= TND_FAILURES_MAX;
+}
+
 static bool crash(sim_t *self, tnd_role_t role)
 {
     uint32_t id = any_actor(self, role);
-    if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)
+    if (id == SIM_NONE || self->hosts[self->actors[id].host].paused ||
+        blames_row(&self->actors[id]))
         return false;
     if (role == TND_ROLE_FEEDER) {
         self->feeder_dead = true;
@@ -322,24 +331,35 @@ static bool crash(sim_t *self, tnd_role_t role)
     return true;
 }
 
+static bool may_die(const sim_t *self, uint32_t h)
+{
+    bool may = h != SIM_NONE;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        may = may && (self->actors[id].host != h || !blames_row(&self->actors[id]));
+    return may;
+}
+
 static bool kill_process(sim_t *self, uint32_t h, uint64_t back_ns)
 {
-    if (h != SIM_NONE)
-        sim_process_dies(self, h, back_ns);
-    return h != SIM_NONE;
+    if (!may_die(self, h))
+        return false;
+    sim_process_dies(self, h, back_ns);
+    return true;
 }
 
 static bool leave(sim_t *self, uint32_t h, uint64_t back_ns)
 {
-    if (h != SIM_NONE)
-        tnd_run_leave(&self->run, h, sim_clock(self, 0));
+    if (!may_die(self, h))
+        return false;
+    tnd_run_leave(&self->run, h, sim_clock(self, 0));
     return kill_process(self, h, back_ns);
 }
 
 static bool end_with_feeder(sim_t *self, uint64_t back_ns)
 {
     uint32_t id = any_actor(self, TND_ROLE_FEEDER);
-    if (id == SIM_NONE || !self->closing || self->actors[id].host == 0)
+    if (id == SIM_NONE || !self->closing || self->actors[id].host == 0 ||
+        !may_die(self, self->actors[id].host))
         return false;
     self->last_death = true;
     return kill_process(self, self->actors[id].host, back_ns);
