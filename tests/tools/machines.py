@@ -172,9 +172,10 @@ def test_min_machines_go_on_if_a_silent_one_comes_late(folder):
     go = folder / "go"
     (folder / "127.0.0.3.does").write_text(f"trap '' TERM; until [ -e {go} ]; do sleep 0.02; done\n")
     process = up(folder, path, over)
-    until(process, "epoch 1")
+    until(process, "epoch ")
     go.touch()
-    until(process, "epoch 4")
+    for _ in range(3):
+        until(process, "epoch ")
     process.send_signal(signal.SIGINT)
     code, out, err = end(process)
     same(code, 130, err)
@@ -186,7 +187,7 @@ def test_ctrl_c_drains_all(folder):
     path, over = prepare(folder, rows="epochs: forever")
     for number in (signal.SIGINT, signal.SIGTERM):
         process = up(folder, path, over)
-        until(process, "epoch 1")
+        until(process, "epoch ")
         process.send_signal(number)
         code, out, err = end(process)
         same(code, 130, err)
@@ -199,7 +200,7 @@ def test_a_run_whose_sender_is_killed_drains(folder):
     path, over = prepare(folder, rows="epochs: forever")
     for victim in ("up", "command"):
         process = up(folder, path, over)
-        until(process, "epoch 1")
+        until(process, "epoch ")
         if victim == "up":
             process.kill()
         else:

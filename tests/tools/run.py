@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import termios
+import time
 
 import numpy
 
@@ -190,11 +191,28 @@ def test_the_line_of_an_epoch_has_its_own_means(folder):
     for _ in range(3):
         started.until("rows, ")
         lines, started.text = started.text, ""
-        for epoch, mean, rows in re.findall(r"epoch (\d+)/1000000  y (\S+)  (\S+) rows", lines):
-            number = int(epoch)
+        for epoch, mean, rows in re.findall(r"epoch (\d+) of 1000000  y (\S+)  (\S+) rows", lines):
+            number = int(epoch) + 1
             same((mean, rows), (f"{(y * number).sum() / 100:.4f}", f"{100 * number:,}"), lines)
     started.process.send_signal(signal.SIGTERM)
     same(started.end(), 130, started.text)
+
+
+def test_all_looks_number_epochs_from_0(folder):
+    """Four steps per epoch; step 6, of the second epoch of three, does not return."""
+    path = graph(folder, step=", hang_at: 6", read=", epochs: 3", top="name: numbers\n")
+    started = Started("run", path)
+    try:
+        started.until("epoch 0 of 3  size 25.0000  100 rows, ")
+        while "6 steps" not in run("ps", "numbers")[1]:
+            time.sleep(0.02)
+        started.until("epoch 1 of 3 ")
+        holds(run("ps", "numbers")[1], "run numbers: epoch 1, 6 steps")
+        holds(run("top", "--once", "numbers")[1], "   epoch 1  ")
+        holds(run("follow", "--row", "x.npy:5", path, env=PLUGINS)[1], " in epoch 1")
+    finally:
+        started.process.kill()
+        started.end()
 
 
 def test_a_metric_is_of_the_steps_that_reported_it(folder):

@@ -96,17 +96,24 @@ static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
     fputs(terminal->colour ? "\033[0m" : "", out);
 }
 
+/*  "epoch 0 of 3": from 0, as everywhere else. */
+static void print_epoch(const tnd_run_summary_chain_t *chain, uint64_t epoch, char *text,
+                        size_t room)
+{
+    if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
+        snprintf(text, room, "epoch %" PRIu64 " of %" PRIu32, epoch, chain->stream.epochs);
+    else
+        snprintf(text, room, "epoch %" PRIu64, epoch);
+}
+
 static void print_name(const tnd_run_summary_t *summary, const tnd_run_summary_chain_t *chain,
                        char *text, size_t room)
 {
+    bool over = chain->stream_known && chain->epochs > 0 && chain->epochs >= chain->stream.epochs;
     if (summary->chain > 0)
         snprintf(text, room, "%s", chain->plan->feeder);
-    else if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
-        snprintf(text, room, "epoch %" PRIu64 "/%" PRIu32,
-                 chain->epochs < chain->stream.epochs ? chain->epochs + 1 : chain->epochs,
-                 chain->stream.epochs);
     else
-        snprintf(text, room, "epoch %" PRIu64, chain->epochs + 1);
+        print_epoch(chain, over ? chain->epochs - 1 : chain->epochs, text, room);
 }
 
 /*  The text after name and bar. */
@@ -211,7 +218,7 @@ static void say_means(FILE *out, const tnd_metric_sums_t *sums)
 /*  The line of an epoch that ended, with its means. */
 static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain, uint64_t now)
 {
-    char rows[32];
+    char rows[32], name[64];
     /* A run that resumes reports the epoch in which it resumed, not earlier ones. */
     if (self->summary->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
         return;
@@ -221,9 +228,8 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
     self->epoch_ns = now;
     self->epochs_shown = chain->epochs;
     clear(self);
-    fprintf(self->out, "epoch %" PRIu64, chain->epochs);
-    if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
-        fprintf(self->out, "/%" PRIu32, chain->stream.epochs);
+    print_epoch(chain, chain->epochs - 1, name, sizeof name);
+    fputs(name, self->out);
     say_means(self->out, &chain->sums.ended);
     if (chain->sums.ended.partial && chain->sums.ended.count > 0)
         fprintf(self->out, " over its last %s rows",

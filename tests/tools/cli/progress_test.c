@@ -133,5 +133,22 @@ Test(progress, an_epoch_that_ended_has_a_line_with_its_number_and_means)
     chain->sums.ended.of[0] = (tnd_metric_t){.name = "loss", .sum = 3, .weight = 8};
     tnd_progress_tick(&progress);
     fclose(stdout);
-    expect(said(), "epoch 7  loss 0.3750  9,004,096 rows, 4.0 s\n");
+    expect(said(), "epoch 6  loss 0.3750  9,004,096 rows, 4.0 s\n");
+}
+
+Test(progress, epochs_are_numbered_from_0)
+{
+    tnd_run_summary_chain_t *chain = &summary.chains[0];
+    chain->stream_known = true;
+    chain->stream.epochs = 3;
+    for (chain->epochs = 0; chain->epochs <= 3; chain->epochs++) {
+        progress.plain_ns = 0;
+        tnd_progress_tick(&progress);
+    }
+    fclose(stdout);
+    const char *text = said();
+    expect(text, "epoch 0 of 3  ");
+    expect(text, "epoch 1 of 3  ");
+    expect(text, "epoch 2 of 3  ");
+    cr_assert_null(strstr(text, "epoch 3"), "%s", text);
 }
