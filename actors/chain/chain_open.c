@@ -132,8 +132,8 @@ static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
 static void find_leaving(tnd_chain_t *self)
 {
     int8_t leaves[TND_COLUMNS_MAX];
-    for (int8_t i = 0; i < TND_COLUMNS_MAX; i++)
-        leaves[i] = tnd_chain_schema(self)->columns[i].ragged ? -1 : i;
+    for (int i = 0; i < TND_COLUMNS_MAX; i++)
+        leaves[i] = tnd_chain_schema(self)->columns[i].ragged ? -1 : (int8_t)i;
     for (size_t s = self->count; s > 0; s--) {
         stage_t *stage = &self->stages[s - 1];
         memcpy(stage->leaves, leaves, sizeof leaves);

@@ -21,8 +21,6 @@
 #include "tools/bench/jpeg_loop.h"
 #include "tools/bench/sample_file.h"
 
-extern char **environ;
-
 enum { RUNS = 9, IMAGES = 60000, IMAGE_BYTES = 784, ROWS = 128, ROW_BYTES = 3072, BATCH = 256 };
 enum { PICTURES = 512 };
 

@@ -64,7 +64,7 @@ static void begin_colours(tnd_painter_t *self)
         return;
     start_color();
     use_default_colors();
-    for (short ink = 0; ink < TND_INKS; ink++)
+    for (int ink = 0; ink < TND_INKS; ink++)
         init_pair((short)(ink + 1), colours[ink] != 0 ? colours[ink] : -1, -1);
     if (COLORS >= 256)
         init_pair(TND_INK_IDLE + 1, blue, -1);

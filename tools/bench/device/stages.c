@@ -65,7 +65,7 @@ static double plain(const bench_file_t *file)
         pthread_join(threads[t].thread, NULL);
     double seconds = (double)(tnd_clock_now() - begun_ns) * 1e-9;
     free(order);
-    return (double)(file->count / BATCH * BATCH) * EPOCHS / seconds;
+    return (double)(file->count - file->count % BATCH) * EPOCHS / seconds;
 }
 
 static double ours(const bench_file_t *file)
