@@ -19,6 +19,7 @@
 #include "runtime/data/field_names.h"
 #include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
+#include "runtime/text/printable.h"
 #include "runtime/tundish/tundish.h"
 
 /*  What a reader needs of a source. */
@@ -120,7 +121,7 @@ static inline const char *tnd_source_classes(const tnd_source_facts_t *facts, ch
         }
         used += (size_t)more;
     }
-    return text;
+    return tnd_printable(text, room); /* names of folders */
 }
 
 /*  Rows to be read. The caller drops both buffers after the call; a source that keeps one in the

@@ -22,16 +22,34 @@ static bool is_control(const char *at, size_t bytes)
                         : bytes == 3 && is_directing(byte);
 }
 
+/*  The bytes of the character at `at`, or of what is not valid there. */
+static size_t next_character(const char *at, bool *safe_p)
+{
+    size_t bytes = tnd_utf8_bytes(at);
+    *safe_p = bytes > 0 && !is_control(at, bytes);
+    return bytes > 0 ? bytes : 1;
+}
+
 char *tnd_printable(char *text, size_t room)
 {
+    size_t bytes;
+    bool safe;
     text[room - 1] = '\0';
-    for (char *at = text; *at != '\0';) {
-        size_t bytes = tnd_utf8_bytes(at);
-        if (bytes == 0 || is_control(at, bytes)) {
-            bytes = bytes > 0 ? bytes : 1;
+    for (char *at = text; *at != '\0'; at += bytes) {
+        bytes = next_character(at, &safe);
+        if (!safe)
             memset(at, '?', bytes);
-        }
-        at += bytes;
     }
     return text;
+}
+
+void tnd_printable_print(const char *text, FILE *out)
+{
+    size_t bytes;
+    bool safe;
+    for (const char *at = text; *at != '\0'; at += bytes) {
+        bytes = next_character(at, &safe);
+        for (size_t i = 0; i < bytes; i++)
+            putc(safe ? at[i] : '?', out);
+    }
 }

@@ -594,6 +594,27 @@ def test_files_of_other_formats_are_bad_rows_and_named(folder):
     same((found["left_out_count"], sum(one["bad_row"] for one in found["left_out"])), (12, 10))
 
 
+def test_names_that_no_line_can_hold(folder):
+    odd = "b\nport: 80\x1b[2J\u202e"
+    for name in ("a", odd):
+        png(folder / "pets" / name / "0.png")
+        png(folder / "pets" / name / f"{odd}.png")
+    (folder / "pets" / odd / "2.png").write_bytes(b"")
+    (folder / "pets" / odd / f"{odd}.txt").write_text("seen on Monday\n")
+    code, topology, err = run("new", "pets", cwd=folder)
+    same(code, 0, err)
+    shown = "b?port: 80?[2J???"
+    holds(topology, f"# labels: 0 a, 1 {shown}\n", 'files: "${data}/*/*.png"}  # 5 files')
+    holds(err, f"  pets/{shown}/2.png: empty\n", f"  pets/{shown}/{shown}.txt: text\n")
+    (folder / "pets.yaml").write_text(topology)
+    code, out, err = run("run", folder / "pets.yaml")
+    same(code, 0, err)
+    holds(out, "4 rows", "rows: 5 read")
+    code, out, err = run("inspect", "pets", cwd=folder)
+    same((code, err), (1, ""))
+    holds(out, f"labels       0 a, 1 {shown}\n", f"/pets/{shown}/2.png, at byte 0: neither", f"  pets/{shown}/2.png: empty\n")
+
+
 def test_folders_without_data_are_explained(folder):
     for name, content in (("a/0.png", b""), ("b/0.webp", OTHERS["2.png"][0])):
         (folder / "pets" / name).parent.mkdir(parents=True)

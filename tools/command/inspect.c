@@ -9,6 +9,7 @@
 #include "actors/text/csv_record.h"
 #include "runtime/base/allocation.h"
 #include "runtime/text/json_string.h"
+#include "runtime/text/printable.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
@@ -114,10 +115,19 @@ static void print_contents(const report_t *self)
         printf("%-14s %s\n", i == 0 ? "  begins" : "", scan->lines[i]);
 }
 
+/*  A text with names of files in it, and the end of its line. */
+static void print_line(const char *text, const char *rest)
+{
+    tnd_printable_print(text, stdout);
+    puts(rest);
+}
+
 static void print_notes(const report_t *self)
 {
-    for (size_t i = 0; i < self->data.facts.note_count; i++)
-        printf("%-14s %s\n", i == 0 ? "  notes" : "", self->data.facts.notes[i]);
+    for (size_t i = 0; i < self->data.facts.note_count; i++) {
+        printf("%-14s ", i == 0 ? "  notes" : "");
+        print_line(self->data.facts.notes[i], "");
+    }
     if (self->quotes.count > 0)
         fputs("  quotes       ", stdout);
     tnd_misfit_print(&self->quotes, stdout);
@@ -133,9 +143,10 @@ static void print_damage(const report_t *self)
         printf("  damage       %s record%s\n", number(scan->damaged, text), plural(scan->damaged));
     for (uint64_t i = 0; i < scan->damaged && i < DAMAGE_SHOWN; i++) {
         const tnd_source_place_t *place = &scan->damage[i].place;
-        printf("                 record %" PRIu64 " of %s, at byte %" PRIu64 ": %s\n",
-               place->record, place->file != NULL ? place->file : self->paths[0], place->offset,
-               scan->damage[i].why);
+        printf("                 record %" PRIu64 " of ", place->record);
+        tnd_printable_print(place->file != NULL ? place->file : self->paths[0], stdout);
+        printf(", at byte %" PRIu64 ": ", place->offset);
+        print_line(scan->damage[i].why, "");
     }
     if (scan->damaged > DAMAGE_SHOWN)
         printf("                 and %s more%s\n", number(scan->damaged - DAMAGE_SHOWN, text),
@@ -158,19 +169,20 @@ static void print_pixels(const report_t *self)
 static void print_empty(const report_t *self)
 {
     for (size_t i = 0; i < self->path_count; i++)
-        if (tnd_detected_empty(&self->data.facts, self->path_count, i))
-            printf("  note         %s: has no rows\n", self->paths[i]);
+        if (tnd_detected_empty(&self->data.facts, self->path_count, i)) {
+            fputs("  note         ", stdout);
+            print_line(self->paths[i], ": has no rows");
+        }
 }
 
 static void print_text(report_t *self)
 {
     char bytes[TND_QUANTITY_SIZE], rows[TND_NUMBER_TEXT], schema[1024], texts[4][TND_NUMBER_TEXT];
     const tnd_data_scan_t *scan = &self->scan;
-    if (self->path_count == 1)
-        printf("%s\n", self->paths[0]);
-    else
-        printf("%s and %zu more file%s\n", self->paths[0], self->path_count - 1,
-               plural(self->path_count - 1));
+    tnd_printable_print(self->paths[0], stdout);
+    if (self->path_count > 1)
+        printf(" and %zu more file%s", self->path_count - 1, plural(self->path_count - 1));
+    putchar('\n');
     printf("  format       %s, %s%s, %s\n", self->item->source,
            self->item->compression != NULL ? "compressed by " : "not compressed",
            self->item->compression != NULL ? self->item->compression : "",

@@ -9,6 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/text/json_string.h"
+#include "runtime/text/printable.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/load.h"
@@ -200,8 +201,11 @@ static void write_labels(const tnd_detected_format_t *item, FILE *out)
 {
     if (*item->labels != '\0')
         fprintf(out, "  # %s\n", item->labels);
-    for (size_t i = 0; i < item->note_count; i++)
-        fprintf(out, "  # %s\n", item->notes[i]);
+    for (size_t i = 0; i < item->note_count; i++) {
+        fputs("  # ", out);
+        tnd_printable_print(item->notes[i], out);
+        putc('\n', out);
+    }
 }
 
 static void write_reader(const topology_t *self, bool validates, FILE *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/text/json_string.h"
+#include "runtime/text/printable.h"
 
 enum { SHOWN = 3, JSON_SHOWN = 100 };
 
@@ -39,11 +40,15 @@ static void print_reason(const tnd_left_out_list_t *self, size_t first, FILE *ou
         if (is_alike(&self->items[i], &self->items[first]))
             return;
     for (size_t i = first; i < self->count; i++)
-        if (is_alike(&self->items[i], &self->items[first]) && count++ < SHOWN)
-            fprintf(out, "%s%s", count > 1 ? ", " : "  ", self->items[i].path);
+        if (is_alike(&self->items[i], &self->items[first]) && count++ < SHOWN) {
+            fputs(count > 1 ? ", " : "  ", out);
+            tnd_printable_print(self->items[i].path, out);
+        }
     if (count > SHOWN)
         fprintf(out, " and %zu more", count - SHOWN);
-    fprintf(out, ": %s\n", self->items[first].what);
+    fputs(": ", out);
+    tnd_printable_print(self->items[first].what, out);
+    putc('\n', out);
 }
 
 static void print_some(const tnd_left_out_list_t *self, bool fed, FILE *out)

@@ -2,12 +2,20 @@
 #include "runtime/text/printable.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void expect(const char *given, const char *wanted)
 {
     char text[64];
     strcpy(text, given);
+    char *printed = NULL;
+    size_t size;
+    FILE *out = open_memstream(&printed, &size);
+    tnd_printable_print(given, out);
+    fclose(out);
+    cr_assert_str_eq(printed, wanted);
+    free(printed);
     cr_assert_str_eq(tnd_printable(text, sizeof text), wanted);
 }
 
