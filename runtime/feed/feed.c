@@ -1,6 +1,7 @@
 /*  runtime/feed/feed.c - global steps for programs that pull them. */
 #include "runtime/feed/feed_internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,11 +290,17 @@ static tnd_status_t keep(const tnd_feed_t *feed, uint64_t done, uint32_t replica
     char path[TND_STORE_PATH];
     TND_TRY(tnd_store_begin(feed->facts.keep, done, error));
     tnd_store_draft_path(path, feed->facts.keep, done, replica);
-    if (save(path, replica, user) == TND_OK)
-        return tnd_store_seal(feed->facts.keep, done, replica, saved, error);
-    unlink(path);
-    return tnd_fail(error, "the model of replica %" PRIu32 " could not be saved to %s", replica,
-                    path);
+    if (save(path, replica, user) != TND_OK) {
+        unlink(path);
+        return tnd_fail(error, "the model of replica %" PRIu32 " could not be saved to %s", replica,
+                        path);
+    }
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return tnd_fail(error,
+                        "the function of tnd_feed_save wrote no file %s: without a model, call "
+                        "tnd_feed_save without a function",
+                        path);
+    return tnd_store_seal(feed->facts.keep, done, replica, saved, error);
 }
 
 tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user, tnd_error_t *error)
@@ -304,11 +311,14 @@ tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user, tnd_
     tnd_report_t *reports = tnd_device_workers_reports(feed->workers, &step);
     if (reports == NULL)
         return tnd_fail(error, "no step was run that could be kept");
-    TND_TRY(check_shares(feed, error));
+    if (save != NULL)
+        TND_TRY(check_shares(feed, error));
     for (uint32_t i = 0; i < feed->facts.count; i += feed->facts.accumulate) {
         tnd_error_t why;
         tnd_report_t *report = &reports[i];
-        report->kept = TND_KEPT;
+        report->kept = save != NULL ? TND_KEPT : TND_KEPT_NONE;
+        if (save == NULL)
+            continue;
         if (keep(feed, step + 1, feed->facts.first + i, save, user, &report->part, &why) == TND_OK)
             continue;
         report->kept = TND_KEPT_NOT;
@@ -400,8 +410,8 @@ uint64_t tnd_feed_ends(const tnd_feed_t *self)
 tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, tnd_error_t *error)
 {
     const tnd_resume_t *resume = feed->facts.resume;
-    if (resume == NULL)
-        return TND_END;
+    if (resume == NULL || load == NULL)
+        return resume == NULL ? TND_END : TND_OK;
     TND_TRY(check_shares(feed, error));
     for (uint32_t i = 0; i < feed->facts.count; i += feed->facts.accumulate) {
         char path[TND_STORE_PATH];

@@ -327,14 +327,14 @@ typedef tnd_status_t tnd_file_fn(const char *file, uint32_t replica, void *user)
 /*  Saves the models as of the step that just ran, before another step is pulled, of whichever feed: calls `save` for each replica of this host, one
  *  after the other on the calling thread.  All hosts must call it after the same step.  The next
  *  tnd_feed_next, or tnd_session_destroy, completes the checkpoint in the folder
- *  `checkpoint: {dir: DIR}` of the graph.
- *  Errors: TND_FAILED if that option is not set, no step was run, or a model cannot be written; the
+ *  `checkpoint: {dir: DIR}` of the graph.  Without `save` (NULL) it has the place in the data alone.
+ *  Errors: TND_FAILED if that option is not set, no step was run, or a model cannot be, or was not, written; the
  *  run may continue. */
 TND_API tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user,
                                    tnd_error_t *error);
 /*  Call it before the first tnd_feed_next: calls `load` for each replica of this host with its file
  *  of the checkpoint from which the run resumes (`checkpoint.resume` of the graph: `latest`, or a
- *  path).
+ *  path), or calls nothing if `load` is NULL.
  *  TND_END: the run starts from the beginning.  TND_FAILED: a file is damaged, or `load` failed. */
 TND_API tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user,
                                       tnd_error_t *error);

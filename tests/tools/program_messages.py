@@ -475,6 +475,58 @@ def test_a_saved_checkpoint_is_complete_when_the_program_has_left(folder):
         subprocess.run(["rm", "-r", folder / "kept"], check=True)
 
 
+def leaves_after(path, save, steps=3):
+    """What a program with a checkpoint after its last step has seen."""
+    with tundish.feed(path) as feed:
+        resumed, seen = feed.restore(), []
+        for batch in feed:
+            for replica in batch.replicas:
+                seen += replica["x"].numpy().tolist()
+            if batch.step % steps == steps - 1:
+                save(feed)
+                break
+    return resumed, seen
+
+
+def test_a_program_without_a_model_saves_its_place(folder):
+    numpy.save(folder / "x.npy", numpy.arange(100, dtype="f4"))
+    path = folder / "graph.yaml"
+    path.write_text(f"tundish: 1\nactors:\n  read: {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}}}\n"
+                    "  batch: {kind: batcher, size: 8, replicas: 2}\n  feed: {kind: feeder, accumulate: 2}\n"
+                    "links: [read -> batch -> feed]\n"
+                    f"checkpoint: {{dir: {folder}/kept, resume: latest}}\n")
+    seen, rows = records(), list(range(100))
+    same(leaves_after(path, lambda feed: feed.save()), (False, rows[:24]))
+    same(sorted(os.listdir(folder / "kept/step-00000003")), ["manifest"])
+    holds(str(seen), "no checkpoint in")
+    seen.clear()
+    same(leaves_after(path, lambda feed: feed.save()), (True, rows[24:48]))
+    same(seen, [])
+    # A function that writes nothing leaves an empty file for each model, and a warning.
+    path.write_text(path.read_text().replace(", accumulate: 2", ""))
+    same(leaves_after(path, lambda feed: feed.save(lambda file, replica: None)), (True, rows[48:72]))
+    same(sorted(os.listdir(folder / "kept/step-00000009")), ["manifest", "model-0", "model-1"])
+    for i in range(2):
+        same(seen[i], ("WARNING", f"the function of feed.save wrote no file {folder}/kept/step-00000009/model-{i}.draft: "
+                                  "without a model, call feed.save()"))
+    same(len(seen), 2)
+
+
+def test_c_a_save_that_writes_nothing_is_an_error(folder):
+    arrays(folder, rows=1000)
+    graph, session = loaded(topology(folder, batch="size: 8", links=FED, actors=FEED % "",
+                                     top=f"checkpoint: {{dir: {folder}/kept}}\n"))
+    feed, why = _library.session_feed(session, None), tundish.Why()
+    same(pulled(feed, 4), (OK, 4))
+    nothing = _library.FileFunction(lambda file, replica, user: OK)
+    same(_library.feed_save(feed, nothing, None, ctypes.byref(why)), FAILED)
+    same(why.text.decode(), f"the function of tnd_feed_save wrote no file {folder}/kept/step-00000004/model-0.draft: "
+                            "without a model, call tnd_feed_save without a function")
+    same(_library.feed_save(feed, _library.FileFunction(), None, ctypes.byref(why)), OK)
+    same(destroyed(graph, session), (2, ""))  # it was stopped
+    same(os.listdir(folder / "kept/step-00000004"), ["manifest"])
+
+
 def test_a_checkpoint_that_cannot_be_complete_is_an_error(folder):
     arrays(folder, rows=1000)
     seen = records()

@@ -358,8 +358,9 @@ class _Calls:
     def file(self, call, feed, function):
         """Calls function(file, replica) for each replica of this host."""
         why = Why()
-        status = call(feed, _library.FileFunction(lambda file, replica, _: self._guard(
-            None, function, os.fsdecode(file), replica)), None, byref(why))
+        called = _library.FileFunction(*[lambda file, replica, _: self._guard(
+            None, function, os.fsdecode(file), replica)][:function is not None])
+        status = call(feed, called, None, byref(why))
         self.raise_error()
         if status == FAILED:
             raise Error(why.text.decode())
@@ -509,23 +510,26 @@ class Feed:
         posted, apply(replica) for each, or for those that `accumulate` names.  Returns False when no step is left."""
         return self._next(step, apply) is not None
 
-    def save(self, save):
+    def save(self, save=None):
         """Calls save(file, replica) for each replica of this host, after a step; `file` is a name.  The next
-        step completes the checkpoint, and so does `close`, which waits for it."""
+        step completes the checkpoint, and so does `close`, which waits for it.  Without `save`: the place alone."""
         def write(file, replica):
             save(file, replica)
             for ending in ".npy", ".npz":  # that NumPy adds to a name
                 if not os.path.exists(file) and os.path.exists(file + ending):
                     os.replace(file + ending, file)
+            if not os.path.exists(file):
+                _log.warning("the function of feed.save wrote no file %s: without a model, call feed.save()", file)
+                open(file, "wb").close()
 
         handle = self._opened()
         with self._lock:
             self._check_previewed("save")
-            self._calls.file(_library.feed_save, handle, write)
+            self._calls.file(_library.feed_save, handle, save and write)
 
-    def restore(self, load):
+    def restore(self, load=None):
         """If the run resumes from a checkpoint, calls load(file, replica) for each replica of this
-        host and returns True."""
+        host, if there is a function, and returns True."""
         return self._calls.file(_library.feed_restore, self._opened(), load) != END
 
     def drain_on_signals(self):
