@@ -4,9 +4,7 @@
  *  from nodes that the feeders have already reduced among themselves. */
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "actors/plan/kind_options.h"
 #include "actors/plan/peers.h"
@@ -15,22 +13,18 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/reducer.h"
 #include "runtime/host/actor.h"
-#include "runtime/interface/collective.h"
 #include "runtime/interface/kind.h"
-
-static const char same_rule[] = "all replicas post the same reductions in the same order";
+#include "runtime/posts/roots.h"
+#include "runtime/posts/tensor.h"
 
 typedef struct {
     const char *name;
     tnd_peers_t carriers;
     void *machine_memory;
     tnd_reducer_core_t *machine;
-    tnd_post_note_t *posts;             /* scratch: by replica */
-    tnd_reduction_tree_input_t *inputs; /* likewise */
-    const char **names;                 /* by replica: of the feeder that carries it */
-    void **aligned;                     /* by replica: copies of values that lay askew */
-    size_t *aligned_room;
-    tnd_pool_t *roots;
+    tnd_post_note_t *posts; /* scratch: by replica */
+    const char **names;     /* by replica: of the feeder that carries it */
+    tnd_roots_t roots;
 } reducer_t;
 
 static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
@@ -77,9 +71,7 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
     reducer->machine_memory = tnd_allocate_zeroed(1, tnd_reducer_core_bytes(&config));
     reducer->machine = tnd_reducer_core_init(reducer->machine_memory, &config);
     reducer->posts = tnd_allocate_zeroed(replicas, sizeof *reducer->posts);
-    reducer->inputs = tnd_allocate_zeroed(replicas, sizeof *reducer->inputs);
-    reducer->aligned = tnd_allocate_zeroed(replicas, sizeof *reducer->aligned);
-    reducer->aligned_room = tnd_allocate_zeroed(replicas, sizeof *reducer->aligned_room);
+    tnd_roots_init(&reducer->roots, reducer->name, replicas, reducer->names);
     return TND_OK;
 }
 
@@ -127,259 +119,14 @@ static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     return TND_OK;
 }
 
-/*  Values of a node where the tree can read them: received memory may lie askew. */
-static const void *aligned_values(reducer_t *reducer, uint32_t at, const void *values,
-                                  const tnd_tensor_head_t *head)
-{
-    tnd_dtype_t dtype = tnd_reduction_tree_partial_dtype((tnd_dtype_t)head->dtype);
-    size_t bytes = (size_t)head->count * tnd_dtype_size(dtype);
-    if ((uintptr_t)values % tnd_dtype_size(dtype) == 0)
-        return values;
-    if (bytes > reducer->aligned_room[at]) {
-        free(reducer->aligned[at]);
-        reducer->aligned[at] = tnd_allocate_zeroed(1, bytes);
-        reducer->aligned_room[at] = bytes;
-    }
-    return memcpy(reducer->aligned[at], values, bytes);
-}
-
-static tnd_buffer_t *take_root(reducer_t *reducer, size_t bytes)
-{
-    if (bytes > TND_PIECE_BYTES)
-        return tnd_buffer_new(bytes);
-    if (reducer->roots == NULL)
-        reducer->roots = tnd_pool_new_shared(TND_PIECE_BYTES, TND_PIECES_OPEN);
-    tnd_buffer_t *root = tnd_pool_take(reducer->roots);
-    tnd_buffer_trim(root, bytes);
-    return root;
-}
-
-static bool same_operation(const tnd_tensor_head_t *one, const tnd_tensor_head_t *other)
-{
-    return one->reduce == other->reduce && one->weighted == other->weighted &&
-           one->root == other->root;
-}
-
-static bool has_posting(const tnd_tensor_head_t *head, uint32_t number)
-{
-    return number - head->first < head->segments;
-}
-
-/*  The first posting that is not in both tensors, or in both of another size. */
-static uint32_t first_other(tnd_buffer_t *one, const tnd_tensor_head_t *head, tnd_buffer_t *other,
-                            const tnd_tensor_head_t *own)
-{
-    uint32_t number = own->first > head->first ? own->first : head->first;
-    if (own->dtype != head->dtype || !same_operation(own, head) || own->whole != head->whole)
-        return number;
-    while (has_posting(own, number) && has_posting(head, number) &&
-           tnd_tensor_segment(other, number - own->first).count ==
-               tnd_tensor_segment(one, number - head->first).count)
-        number++;
-    return number;
-}
-
-/*  Replica `one` made a posting that replica `other` has not made in its place. */
-static tnd_status_t tell_missing(const reducer_t *reducer, uint64_t step, uint32_t number,
-                                 uint32_t one, uint32_t other, uint32_t postings,
-                                 tnd_error_t *error)
-{
-    if (postings > number)
-        return tnd_fail(error,
-                        "%s: in step %" PRIu64 " replica %" PRIu32 " (%s) posted to reduction "
-                        "%" PRIu32 " what replica %" PRIu32 " (%s) did not: other elements, or to "
-                        "another reducer; %s",
-                        reducer->name, step, one, reducer->names[one], number, other,
-                        reducer->names[other], same_rule);
-    return tnd_fail(error,
-                    "%s: in step %" PRIu64 " replica %" PRIu32 " (%s) posted to %" PRIu32
-                    " reduction%s at least, replica %" PRIu32 " (%s) to %" PRIu32 ": %s",
-                    reducer->name, step, one, reducer->names[one], number + 1,
-                    number == 0 ? "" : "s", other, reducer->names[other], postings, same_rule);
-}
-
-/*  " (mean)", or "" where both replicas post the same operation. */
-static const char *operation(const tnd_tensor_head_t *head, bool named,
-                             char text[TND_OPERATION_TEXT + 16])
-{
-    char name[TND_OPERATION_TEXT];
-    if (!named)
-        return "";
-    snprintf(text, TND_OPERATION_TEXT + 16, " (%s%s)",
-             tnd_operation_text((tnd_reduce_t)head->reduce, head->root, name),
-             head->weighted != 0 ? " by weights" : "");
-    return text;
-}
-
-/*  The elements of a posting that a tensor has, or has a part of. */
-static uint64_t elements(tnd_buffer_t *tensor, const tnd_tensor_head_t *head, uint32_t number)
-{
-    return head->whole > 0 ? head->whole : tnd_tensor_segment(tensor, number - head->first).count;
-}
-
-/*  Node `at` does not have the postings that the first one has: names the first that differs. */
-static tnd_status_t refuse_node(const reducer_t *reducer, uint32_t at,
-                                const tnd_tensor_head_t *head, const tnd_tensor_head_t *own,
-                                tnd_error_t *error)
-{
-    const tnd_post_note_t *post = &reducer->posts[at], *first = &reducer->posts[0];
-    uint32_t number = first_other(first->payload, head, post->payload, own);
-    if (!has_posting(head, number))
-        return tell_missing(reducer, post->round, number, post->first, first->first, head->postings,
-                            error);
-    if (!has_posting(own, number))
-        return tell_missing(reducer, post->round, number, first->first, post->first, own->postings,
-                            error);
-    bool named = !same_operation(own, head);
-    char text[2][TND_OPERATION_TEXT + 16];
-    return tnd_fail(
-        error,
-        "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
-        " elements of %s%s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64 " of %s%s: %s",
-        reducer->name, post->round, post->first, elements(post->payload, own, number),
-        tnd_dtype_name((tnd_dtype_t)own->dtype), operation(own, named, text[0]), number,
-        first->first, elements(first->payload, head, number),
-        tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named, text[1]), same_rule);
-}
-
-/*  Whether two tensors have the same postings. */
-static bool same_postings(tnd_buffer_t *one, const tnd_tensor_head_t *head, tnd_buffer_t *other,
-                          const tnd_tensor_head_t *own)
-{
-    bool same = own->dtype == head->dtype && same_operation(own, head) &&
-                own->count == head->count && own->segments == head->segments &&
-                own->first == head->first && own->whole == head->whole;
-    for (uint32_t s = 0; same && s < head->segments; s++)
-        same = tnd_tensor_segment(one, s).count == tnd_tensor_segment(other, s).count;
-    return same;
-}
-
-/*  Reads the nodes of a round into `inputs`; all must have the same postings; `head` is that of the
- *  first. */
-static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_head_t *head,
-                               tnd_error_t *error)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const tnd_post_note_t *post = &reducer->posts[i];
-        tnd_tensor_head_t own;
-        const void *values = NULL;
-        TND_TRY(tnd_tensor_read(post->payload, post->weight == 0, &own, &values, error));
-        if (own.partial == 0)
-            return tnd_fail(error, "%s: a value to be reduced is a result", reducer->name);
-        if (i == 0)
-            *head = own;
-        else if (!same_postings(reducer->posts[0].payload, head, post->payload, &own))
-            return refuse_node(reducer, i, head, &own, error);
-        reducer->inputs[i] = (tnd_reduction_tree_input_t){
-            .node = {post->first, post->count},
-            .data = post->weight == 0 ? NULL : aligned_values(reducer, i, values, &own),
-            .rows = post->weight,
-            .partial = true,
-        };
-    }
-    return TND_OK;
-}
-
-/*  The elements of all replicas: first looks at all nodes, then puts them one after the other. */
-static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t count,
-                           tnd_error_t *error)
-{
-    tnd_tensor_head_t head = {0}, own;
-    const void *node_counts, *values;
-    size_t sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const tnd_post_note_t *post = &reducer->posts[i];
-        TND_TRY(tnd_gather_read(post->payload, post->count, &own, &node_counts, &values, error));
-        if (i == 0)
-            head = own;
-        if (own.dtype != head.dtype || own.partial != 1)
-            return tnd_fail(error,
-                            "%s: in step %" PRIu64 " replica %" PRIu32 " gathers %s, replica "
-                            "%" PRIu32 " %s: %s",
-                            reducer->name, post->round, post->first,
-                            tnd_dtype_name((tnd_dtype_t)own.dtype), reducer->posts[0].first,
-                            tnd_dtype_name((tnd_dtype_t)head.dtype), same_rule);
-        sum += (size_t)own.count;
-    }
-    tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
-    if (sum > TND_TENSOR_BYTES / tnd_dtype_size(dtype))
-        return tnd_fail(error,
-                        "%s: in step %" PRIu64 " more is gathered than %d MiB, which travel at a "
-                        "time: gather it in parts",
-                        reducer->name, round->post.round, TND_TENSOR_BYTES >> 20);
-    uint32_t replicas = reducer->carriers.count;
-    tnd_buffer_t *root = take_root(reducer, tnd_gather_bytes(dtype, replicas, sum));
-    uint64_t *counts;
-    uint8_t *out = tnd_gather_begin(root, dtype, false, replicas, sum, &counts);
-    for (uint32_t i = 0; i < count; i++) {
-        const tnd_post_note_t *post = &reducer->posts[i];
-        tnd_status_t status =
-            tnd_gather_read(post->payload, post->count, &own, &node_counts, &values, error);
-        /* The memory may be that of a peer, which can write there again. */
-        if (status == TND_OK && (own.dtype != head.dtype || own.count > sum))
-            status = tnd_fail(error, "%s: what replica %" PRIu32 " gathers has changed since",
-                              reducer->name, post->first);
-        if (status != TND_OK) {
-            tnd_buffer_drop(&root);
-            return status;
-        }
-        sum -= (size_t)own.count;
-        memcpy(counts + post->first, node_counts, post->count * sizeof *counts);
-        memcpy(out, values, (size_t)own.count * tnd_dtype_size(dtype));
-        out += (size_t)own.count * tnd_dtype_size(dtype);
-    }
-    tnd_buffer_seal(root);
-    tnd_reducer_core_reduced(reducer->machine, round, root);
-    return TND_OK;
-}
-
-/*  Each posting has weights of its own.  A peer may write its counts again after they were checked. */
-static void reduce_weighted(reducer_t *reducer, const tnd_reduction_tree_job_t *job,
-                            const tnd_tensor_head_t *head, void *values)
-{
-    size_t begin = 0, total = (size_t)head->count;
-    uint32_t segments = head->segments;
-    for (uint32_t s = 0; s < segments; s++) {
-        size_t end = begin;
-        for (uint32_t i = 0; i < job->input_count; i++) {
-            tnd_segment_t segment = tnd_tensor_segment(reducer->posts[i].payload, s);
-            end = segment.count < total - begin ? begin + (size_t)segment.count : total;
-            reducer->inputs[i].weight = segment.weight;
-            reducer->inputs[i].rows = segment.weight > 0;
-        }
-        tnd_reduction_tree_root(job, begin, end, values);
-        begin = end;
-    }
-}
-
 static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error_t *error)
 {
+    tnd_buffer_t *root;
     uint32_t count =
         tnd_reducer_core_nodes(reducer->machine, round->post.round, round->post.reducer_slot,
                                reducer->posts, reducer->carriers.count);
     assert(count > 0 && count <= reducer->carriers.count);
-    if (tnd_gather_is(reducer->posts[0].payload))
-        return gather(reducer, round, count, error);
-    tnd_tensor_head_t head = {0};
-    TND_TRY(read_nodes(reducer, count, &head, error));
-    tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
-    tnd_buffer_t *root = take_root(reducer, tnd_tensor_bytes(dtype, false, 0, (size_t)head.count));
-    tnd_tensor_head_t result = {.reduce = head.reduce, .dtype = head.dtype, .count = head.count};
-    tnd_segment_t *none;
-    void *values = tnd_tensor_begin(root, &result, &none);
-    tnd_reduction_tree_job_t job = {
-        .reduce = (tnd_reduce_t)head.reduce,
-        .dtype = dtype,
-        .node = {0, reducer->carriers.count},
-        .inputs = reducer->inputs,
-        .input_count = count,
-        .weighted = head.weighted != 0,
-    };
-    if (job.weighted)
-        reduce_weighted(reducer, &job, &head, values);
-    else
-        tnd_reduction_tree_root(&job, 0, (size_t)head.count, values);
-    tnd_buffer_seal(root);
+    TND_TRY(tnd_roots_compute(&reducer->roots, reducer->posts, count, &root, error));
     tnd_reducer_core_reduced(reducer->machine, round, root);
     return TND_OK;
 }
@@ -450,15 +197,10 @@ static void reducer_fini(void *state)
     reducer_t *reducer = state;
     if (reducer->machine != NULL)
         drop_rounds(reducer);
-    for (uint32_t i = 0; i < reducer->carriers.count; i++)
-        free(reducer->aligned[i]);
-    free(reducer->aligned);
-    free(reducer->aligned_room);
+    tnd_roots_free(&reducer->roots);
     free(reducer->posts);
     free(reducer->names);
-    free(reducer->inputs);
     free(reducer->machine_memory);
-    tnd_pool_destroy(&reducer->roots);
     tnd_peers_free(&reducer->carriers);
 }
 

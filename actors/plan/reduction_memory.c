@@ -1,7 +1,7 @@
 /*  actors/plan/reduction_memory.c - the memory of values that feeders and reducers exchange. */
 #include "actors/plan/reduction_memory.h"
 
-#include "runtime/interface/collective.h"
+#include "runtime/posts/tensor.h"
 
 static const uint64_t open_bytes = (uint64_t)TND_PIECES_OPEN * TND_PIECE_BYTES;
 

@@ -26,6 +26,7 @@
 #include "runtime/data/block.h"
 #include "runtime/feed/replica.h"
 #include "runtime/feed/slot_layout.h"
+#include "runtime/interface/collective.h"
 #include "runtime/observe/event_ring.h"
 #include "runtime/observe/statistics.h"
 #include "runtime/timing/timing.h"
@@ -199,25 +200,12 @@ bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran);
  *  there is none yet. */
 bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done);
 
-/*  The value of one node of a reduction tree, for a reducer. */
-typedef struct {
-    uint32_t reducer;
-    tnd_post_note_t post; /* the payload is a buffer, which the caller of _outgoing owns */
-    bool last;            /* of those that are sent before a result has to come */
-} tnd_outgoing_t;
-
 /*  Takes the next value to be sent; returns false if there is none now. */
 bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing);
 /*  Delivers the result of a reducer and takes its buffer. A result that no step waits for is dropped. */
 tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
                                          const tnd_post_note_t *result,
                                          tnd_error_t *error) TND_CHECKED;
-
-/*  A result that is not read here any more. */
-typedef struct {
-    tnd_actor_id_t reducer;
-    tnd_post_note_t result; /* without its payload */
-} tnd_used_t;
 
 /*  Takes the next result that is not read any more, so that the reducer may forget it; returns false
  *  if there is none now. */

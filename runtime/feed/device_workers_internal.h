@@ -17,7 +17,6 @@
 #include "runtime/core/numeric/float_mode.h"
 #include "runtime/feed/futex_wait.h"
 #include "runtime/interface/device.h"
-#include "runtime/posts/partial_sums.h"
 
 /*  The slot of a job without rows. */
 #define NO_SLOT UINT32_MAX
@@ -31,10 +30,10 @@ typedef struct {
     const tnd_task_t *task; /* NULL: no task */
     const tnd_task_t *keep; /* NULL: the models are not saved after it */
     tnd_report_t *reports;  /* by local replica */
-    uint32_t tensors;       /* of this step that have gone to reducers ... */
-    uint32_t reductions;    /* ... and the number of the user's reductions that they belong to */
-    _Atomic uint32_t left;  /* workers that have not finished it */
-    _Atomic uint32_t *met;  /* by worker: meetings arrived at */
+    tnd_collective_round_t round;
+    uint64_t *rows;        /* of the step, by local replica: of `round` */
+    _Atomic uint32_t left; /* workers that have not finished it */
+    _Atomic uint32_t *met; /* by worker: meetings arrived at */
 } job_t;
 
 /*  The thread that brings rows to a device, and its counts of jobs (core/device/device_slots.h). */
@@ -62,9 +61,6 @@ typedef struct worker {
     bool started;
     uint64_t seq;
     uint32_t meeting;
-    uint64_t rounds, chunks;      /* of reductions so far; the same for all workers of a round */
-    tnd_postings_t posted[2];     /* by its first replica in the last two rounds */
-    tnd_collective_parts_t parts; /* scratch */
 } worker_t;
 
 /*  The condition of a wait: a count of the group has reached, or passed, `number`. */
@@ -72,51 +68,6 @@ typedef struct {
     const tnd_device_workers_t *group;
     uint64_t number;
 } awaited_t;
-
-/*  What is reduced in one round: a bucket of whole postings, or a part of one. */
-typedef struct {
-    uint32_t posting, postings; /* the first one, and how many */
-    uint32_t slot, reduction;
-    uint32_t first_node, node_count;
-    size_t begin, count;                 /* elements of all; `begin` is that of a part */
-    _Atomic uint32_t computing, copying; /* workers that have not done so */
-    _Atomic bool arrived;                /* what follows is there */
-    tnd_buffer_t *result;
-    const void *values; /* in `result` */
-    const void *counts; /* of a GATHER: by replica of the run */
-} piece_t;
-
-typedef struct {
-    uint32_t piece;
-    tnd_reduction_tree_node_t node;
-    uint64_t rows;
-    tnd_buffer_t *tensor;
-    void *values;
-} node_t;
-
-/*  A result that has arrived, until the actor may say that it is not read any more. */
-typedef struct {
-    uint64_t number; /* of the piece, from 1, over all exchanges; 0: of none that waits */
-    tnd_used_t used;
-} arrived_t;
-
-/*  The reductions of one round that wait for results.  Pieces are computed, and results copied, in
- *  order, by all workers.  The first worker begins a piece once fewer than TND_PIECES_OPEN are open. */
-typedef struct {
-    uint64_t round;
-    piece_t *pieces;
-    node_t *nodes;
-    uint32_t piece_count, node_count;
-    size_t piece_room, node_room;
-    uint64_t before;                  /* pieces of earlier exchanges */
-    uint32_t taken;                   /* nodes that the actor has taken */
-    _Atomic uint32_t missing;         /* results; nonzero only while the actor may use all this */
-    _Atomic uint32_t begun, computed; /* pieces that have tensors, and that may be sent */
-    _Atomic uint64_t copied, closed;  /* pieces over all exchanges */
-    tnd_pool_t *pool;                 /* of their tensors */
-    arrived_t *arrivals;              /* the actor's */
-    size_t arrival_count, arrival_room;
-} exchange_t;
 
 typedef struct {
     uint32_t rows, padded;
@@ -146,10 +97,10 @@ struct tnd_device_workers {
     uint32_t worker_count;
     job_t *jobs; /* by seq % depth */
     const tnd_task_t *task;
-    exchange_t exchange;
-    tnd_gathers_t gathers, sames;                 /* for the program; hashes that must be equal */
-    _Atomic uint32_t reducing;                    /* workers that use what was posted */
-    _Atomic uint64_t chunks_claimed, chunks_done; /* over all rounds of reductions here */
+    tnd_collective_t *collective;     /* NULL until all devices are open */
+    tnd_collective_thread_t *threads; /* by worker: as the collective counts them ... */
+    const tnd_postings_t **posts;     /* ... and what each local replica posts */
+    _Atomic uint32_t reducing;        /* workers that use what was posted */
 
     tnd_futex_t work, meet, program, left;
     _Atomic int mode;
@@ -284,49 +235,9 @@ void tnd_device_workers_publish_span(tnd_device_workers_t *self);
 /*  Waits until the program is outside of a step; it begins none in a stopped group. */
 void tnd_device_workers_await_caller(tnd_device_workers_t *self);
 void tnd_device_workers_wake(tnd_device_workers_t *self);
-/*  Fails: two local replicas posted differently, from posting `number` on. */
-bool tnd_device_workers_refuse_posts(tnd_device_workers_t *self, const job_t *job, uint32_t one,
-                                     uint32_t other, uint32_t number);
 /*  Once the group is dead: waits until no worker uses what was posted. */
 void tnd_device_workers_leave_posts(tnd_device_workers_t *self);
 /*  Meets the other workers of the job: waits until all arrive; false: the group has stopped. */
 bool tnd_device_workers_meet(worker_t *worker, job_t *job);
-/*  Reduces what the replicas posted; false: the group has stopped. */
-bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
-/*  The same if other processes have replicas (device_workers_exchange.c). */
-bool tnd_device_workers_exchange(worker_t *worker, job_t *job);
-/*  Memory for the parts of a worker. */
-void tnd_device_workers_make_parts(worker_t *worker);
-void tnd_device_workers_free_parts(worker_t *worker);
-/*  What the local replicas have of one posting from element `begin` on, as parts of the tree. */
-void tnd_device_workers_list_parts(worker_t *worker, uint32_t posting, size_t begin);
-/*  The job of a node of the tree, of the parts that were listed. */
-tnd_reduction_tree_job_t tnd_device_workers_node_job(const worker_t *worker, uint32_t posting,
-                                                     tnd_reduction_tree_node_t node);
-/*  Whether a result is in the same memory as that of the replica before. */
-bool tnd_device_workers_shares_out(const tnd_device_workers_t *self, uint32_t local,
-                                   uint32_t posting);
-/*  Whether this worker's replicas gather, or use weights.  Then the posts of the others must be
- *  known before memory for them is allocated. */
-bool tnd_device_workers_posts_late(const worker_t *worker, bool weighing);
-void tnd_device_workers_forget_exchange(tnd_device_workers_t *self);
-
-/*  Gathers (device_workers_gather.c).  If all replicas are here: `room`, while the others meet, is
- *  called by the first worker to allocate memory; then every worker copies its own posts. */
-void tnd_device_workers_gather_room(tnd_device_workers_t *self);
-void tnd_device_workers_gather_own(const worker_t *worker);
-/*  If other hosts have replicas: the first worker allocates a node's tensor, all fill it, and the
- *  first takes the result of posting `posting`. */
-void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, uint32_t posting,
-                                     tnd_buffer_t *tensor);
-void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);
-tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, piece_t *piece,
-                                             tnd_buffer_t *result, tnd_error_t *error) TND_CHECKED;
-void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *piece);
-/*  Forgets what the round before gathered. */
-void tnd_device_workers_gather_none(tnd_device_workers_t *self);
-/*  Whether the hashes that were gathered are equal in all replicas; else the group has failed. */
-bool tnd_device_workers_gather_equal(tnd_device_workers_t *self, const job_t *job);
-void tnd_device_workers_gather_forget(tnd_device_workers_t *self);
 
 #endif

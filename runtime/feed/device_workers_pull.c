@@ -33,7 +33,6 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .timing = first->timing,
         .copier = first->copier,
     };
-    tnd_device_workers_make_parts(&self->caller);
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);

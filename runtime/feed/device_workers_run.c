@@ -26,6 +26,8 @@ void tnd_device_workers_wake_all(tnd_device_workers_t *self)
 {
     tnd_futex_open(&self->work);
     tnd_futex_open(&self->meet);
+    if (self->collective != NULL && tnd_device_workers_dead(self))
+        self->collective->ops->abort(self->collective);
     tnd_device_workers_tell_program(self);
     tnd_device_workers_open_copies(self);
 }
@@ -74,9 +76,9 @@ static bool all_arrived(const void *context)
 bool tnd_device_workers_meet(worker_t *worker, job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
-    uint32_t meeting = ++worker->meeting;
     if (group->worker_count == 1)
         return !tnd_device_workers_dead(group);
+    uint32_t meeting = ++worker->meeting;
     uint64_t word = worker->seq << MEETING_BITS | meeting;
     atomic_store_explicit(&job->met[worker->number], meeting, memory_order_relaxed);
     atomic_store_explicit(&worker->word, word, memory_order_release);
@@ -242,19 +244,15 @@ static bool each_model(worker_t *worker, const job_t *job, const part_t *part)
     return true;
 }
 
-bool tnd_device_workers_refuse_posts(tnd_device_workers_t *self, const job_t *job, uint32_t one,
-                                     uint32_t other, uint32_t number)
+/*  Fails: two local replicas posted differently, from posting `number` on. */
+static bool refuse_posts(tnd_device_workers_t *self, const job_t *job, uint32_t one, uint32_t other,
+                         uint32_t number)
 {
     const tnd_replica_t *a = &self->replicas[one], *b = &self->replicas[other];
-    char posted[TND_POSTING_TEXT], by_other[TND_POSTING_TEXT];
+    char text[TND_POSTINGS_REFUSAL];
     return tnd_device_workers_fail(
-        self,
-        "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
-        " posted different reductions: all replicas post the same ones in the same order; number "
-        "%" PRIu32 " is %s of replica %" PRIu32 ", %s of replica %" PRIu32,
-        self->config.name, job->note.step, a->id, b->id, number,
-        tnd_postings_text(&a->posts, number, posted), a->id,
-        tnd_postings_text(&b->posts, number, by_other), b->id);
+        self, "%s: %s", self->config.name,
+        tnd_postings_refusal(job->note.step, a->id, &a->posts, b->id, &b->posts, number, text));
 }
 
 /*  Whether this worker's replicas have all posted the same. */
@@ -267,7 +265,7 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
         const tnd_replica_t *other = &group->replicas[i];
         uint32_t first;
         if (!tnd_postings_fit(&one->posts, &other->posts, &first))
-            return tnd_device_workers_refuse_posts(group, job, worker->first, i, first);
+            return refuse_posts(group, job, worker->first, i, first);
         *any_p = *any_p || other->posts.count > 0;
         tnd_postings_settle(&group->replicas[i].posts);
     }
@@ -301,8 +299,10 @@ static void end_use(tnd_device_workers_t *group)
 
 static bool reduce(worker_t *worker, job_t *job)
 {
-    bool done = use_posts(worker->group) && tnd_device_workers_reduce(worker, job);
-    end_use(worker->group);
+    tnd_device_workers_t *group = worker->group;
+    bool done = use_posts(group) &&
+                group->collective->ops->reduce(group->collective, worker->number, &job->round);
+    end_use(group);
     return done;
 }
 
@@ -314,7 +314,7 @@ static bool accumulate(worker_t *worker, const job_t *job, uint32_t local)
     tnd_replica_t *replica = &group->replicas[local];
     if (local != first &&
         !tnd_postings_fit(&group->replicas[first].posts, &replica->posts, &number))
-        return tnd_device_workers_refuse_posts(group, job, first, local, number);
+        return refuse_posts(group, job, first, local, number);
     if (replica->posts.count == 0 || local % share == share - 1)
         return true;
     tnd_device_workers_show(worker, TND_DEVICE_REDUCE, replica->id, job->note.step,

@@ -57,7 +57,6 @@ static void make_workers(tnd_device_workers_t *self)
             .count = 1,
             .name = config->devices[i],
         };
-        tnd_device_workers_make_parts(&self->workers[self->worker_count]);
         self->worker_count++;
     }
     for (uint32_t w = 0; w < self->worker_count; w++) {
@@ -85,7 +84,6 @@ static void make_replicas(tnd_device_workers_t *self)
         replica->reducers = self->config.reducers;
         replica->reducer_count = self->config.reducer_count;
         replica->weights = self->config.weights;
-        replica->gathers = &self->gathers;
         replica->local = i;
     }
 }
@@ -101,6 +99,53 @@ static void make_sums(tnd_device_workers_t *self)
         assert(self->workers[w].count % share == 0);
 }
 
+static bool meet(void *context, uint32_t thread)
+{
+    tnd_device_workers_t *self = context;
+    worker_t *worker = &self->workers[thread];
+    return tnd_device_workers_meet(worker, &self->jobs[worker->seq % self->config.depth]);
+}
+
+static void wake(void *context)
+{
+    tnd_device_workers_wake(context);
+}
+
+static void fail(void *context, const char *text)
+{
+    tnd_device_workers_fail(context, "%s", text);
+}
+
+/*  What replicas post goes through a collective. */
+static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
+{
+    const tnd_device_workers_config_t *config = &self->config;
+    const tnd_collective_ops_t *ops;
+    self->threads = tnd_allocate_zeroed(self->worker_count, sizeof *self->threads);
+    self->posts = tnd_allocate_zeroed(config->count, sizeof(tnd_postings_t *));
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        self->threads[w] =
+            (tnd_collective_thread_t){self->workers[w].first, self->workers[w].count};
+    for (uint32_t i = 0; i < config->count; i++)
+        self->posts[i] = &self->replicas[i].posts;
+    tnd_collective_config_t member = {.name = config->name,
+                                      .replicas = config->replicas,
+                                      .first = config->first,
+                                      .count = config->count,
+                                      .threads = self->threads,
+                                      .thread_count = self->worker_count,
+                                      .posts = self->posts,
+                                      .accumulate = config->accumulate,
+                                      .sums = self->sums,
+                                      .buckets = config->buckets,
+                                      .process = {meet, wake, fail, self}};
+    TND_TRY(tnd_collective_find(&ops, "auto", TND_ORDER_TREE, error));
+    TND_TRY(ops->join(&self->collective, &member, error));
+    for (uint32_t i = 0; i < config->count; i++)
+        self->replicas[i].gathers = ops->gathers(self->collective);
+    return TND_OK;
+}
+
 /*  What there is of each slot and each job besides its memory. */
 static void make_slots(tnd_device_workers_t *self)
 {
@@ -111,6 +156,7 @@ static void make_slots(tnd_device_workers_t *self)
     self->jobs = tnd_allocate_zeroed(self->config.depth, sizeof *self->jobs);
     for (uint32_t j = 0; j < self->config.depth; j++) {
         self->jobs[j].reports = tnd_allocate_zeroed(self->config.count, sizeof(tnd_report_t));
+        self->jobs[j].rows = tnd_allocate_zeroed(self->config.count, sizeof *self->jobs[j].rows);
         self->jobs[j].met = tnd_allocate_zeroed(self->worker_count, sizeof *self->jobs[j].met);
     }
 }
@@ -119,6 +165,7 @@ static void free_slots(tnd_device_workers_t *self)
 {
     for (uint32_t j = 0; j < self->config.depth; j++) {
         free(self->jobs[j].reports);
+        free(self->jobs[j].rows);
         free(self->jobs[j].met);
     }
     free(self->jobs);
@@ -227,6 +274,8 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     if (status == TND_OK && failed_p != NULL)
         *failed_p = UINT32_MAX;
     if (status == TND_OK)
+        status = join(self, error);
+    if (status == TND_OK)
         status = start_threads(self, error);
     if (status != TND_OK) {
         tnd_device_workers_destroy(&self);
@@ -281,7 +330,8 @@ void tnd_device_workers_stop(tnd_device_workers_t *self)
     tnd_device_workers_await_caller(self);
     if (self->unsettled[0] == '\0')
         tnd_device_workers_settle(self);
-    tnd_device_workers_forget_exchange(self);
+    if (self->collective != NULL)
+        self->collective->ops->leave(self->collective);
 }
 
 void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
@@ -290,14 +340,12 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     if (self == NULL)
         return;
     tnd_device_workers_stop(self);
-    for (uint32_t w = 0; w < self->worker_count; w++) {
-        tnd_device_workers_free_parts(&self->workers[w]);
-        tnd_postings_free(&self->workers[w].posted[0]);
-        tnd_postings_free(&self->workers[w].posted[1]);
-    }
+    if (self->collective != NULL)
+        self->collective->ops->free(&self->collective);
+    free(self->threads);
+    free(self->posts);
     free_slots(self);
     pthread_mutex_destroy(&self->lock);
-    tnd_device_workers_free_parts(&self->caller);
     for (uint32_t i = 0; i < self->config.count; i++)
         tnd_postings_free(&self->replicas[i].posts);
     free(self->replicas);
@@ -313,7 +361,6 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     free(self->memories);
     free(self->shown);
     free(self->copiers);
-    tnd_device_workers_gather_forget(self);
     free(self);
     *self_p = NULL;
 }

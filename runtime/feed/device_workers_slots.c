@@ -20,9 +20,11 @@ static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_sli
     job->note.payload = NULL;
     job->task = task;
     job->keep = keep;
-    job->tensors = job->reductions = 0;
+    job->round = (tnd_collective_round_t){.step = note->step, .rows = job->rows};
     for (uint32_t i = 0; i < self->config.count; i++)
         job->reports[i].count = 0, job->reports[i].kept = TND_KEPT_NOT_ASKED;
+    for (uint32_t i = 0; slot != NO_SLOT && i < self->config.count; i++)
+        job->rows[i] = self->shares[(size_t)slot * self->config.count + i].rows;
     for (uint32_t w = 0; w < self->worker_count; w++)
         atomic_store_explicit(&job->met[w], 0, memory_order_relaxed);
     atomic_store_explicit(&job->left, self->worker_count, memory_order_relaxed);
@@ -392,7 +394,7 @@ bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran)
     if (self->ran_taken >= over_below(self))
         return false;
     const job_t *job = &self->jobs[self->ran_taken++ % self->config.depth];
-    *ran = (tnd_ran_t){job->note.step, job->tensors, job->reductions};
+    *ran = (tnd_ran_t){job->note.step, job->round.tensors, job->round.reductions};
     return true;
 }
 
@@ -434,4 +436,38 @@ void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
                      how != TND_OK); /* first: the program that sees the end has seen this one */
     atomic_store_explicit(&self->over, (int)how, memory_order_release);
     tnd_device_workers_tell_program(self);
+}
+
+/* --- what goes to reducers, and comes from them ----------------------------------------------- */
+
+bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
+{
+    return self->collective->ops->outgoing(self->collective, outgoing);
+}
+
+tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
+                                         const tnd_post_note_t *result, tnd_error_t *error)
+{
+    return self->collective->ops->incoming(self->collective, reducer, result, error);
+}
+
+bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)
+{
+    return self->collective->ops->used(self->collective, used);
+}
+
+void tnd_device_workers_closed(tnd_device_workers_t *self)
+{
+    self->collective->ops->closed(self->collective);
+}
+
+bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
+                               uint32_t reducer_slot)
+{
+    return self->collective->ops->awaits(self->collective, round, reducer_slot);
+}
+
+bool tnd_device_workers_waits(const tnd_device_workers_t *self)
+{
+    return self->collective->ops->waits(self->collective);
 }

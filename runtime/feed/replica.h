@@ -14,6 +14,7 @@
 #include "runtime/data/schema.h"
 #include "runtime/feed/slot_pool.h"
 #include "runtime/observe/observer.h"
+#include "runtime/posts/gathers.h"
 #include "runtime/posts/postings.h"
 
 /*  Whether a replica's model was saved after a step. */
@@ -32,22 +33,6 @@ typedef struct {
     tnd_saved_t part;
     char not_kept_why[256];
 } tnd_report_t;
-
-/*  What a reduction gathered: the elements of replica r of the run begin at first[r]. */
-typedef struct {
-    tnd_dtype_t dtype;
-    uint8_t *data;
-    size_t room;   /* bytes */
-    size_t *first; /* by replica, and where the last one ends */
-} tnd_gathered_t;
-
-typedef struct {
-    uint32_t replicas;
-    uint32_t count; /* of the step ... */
-    uint32_t made;  /* ... and of those that have memory */
-    size_t room;
-    tnd_gathered_t *items;
-} tnd_gathers_t;
 
 struct tnd_replica {
     /* constant */

@@ -1,121 +1,135 @@
-/*  runtime/interface/collective.h - reductions over replicas: posts, and computing shares.
+/*  runtime/interface/collective.h - the interface of a collective, which reduces what replicas post.
  *
- *  All replicas post values in the same order.  If one process has all replicas, each device thread
- *  reduces a share of the elements over all leaves in one pass along the fixed tree, and writes the
- *  result to the memory of every replica.  If it has some, they reduce the tree nodes that it has
- *  completely into tensors; these are sent to the reducer, which returns one tensor, the result.
- *  A tensor is a piece: one posting, a part of a large one, or a bucket, which is several small ones
- *  that follow one another.  The bits are the same.
+ *  The members of a collective are the processes that have replicas of a run; each *joins* with its
+ *  own.  In a *round* all replicas have posted the same things, in the same order, and their device
+ *  threads call `reduce`, which adds the values along the fixed tree and returns when the results are
+ *  in the memory of this process.  The threads do the adding themselves, so no other one has to be woken.
  *
- *  Threads: any; several may compute different elements at the same time. */
+ *  Whatever carries the values, the reducer's actor keeps the account: which replicas have posted, with
+ *  which weight, and which have left a reduction out.  So a member tells the actor of its feeder what is
+ *  to be sent to reducers, and hears from it what these answered.  A member that has all replicas
+ *  sends nothing.
+ *
+ *  One file in transport/collective/ and one line in collectives.def make a collective, which is found
+ *  by name.
+ *
+ *  Threads: `reduce` on all device threads of the process, each with its own number; those under
+ *  "actor" on the thread of the feeder's actor; `abort` on any; the others while none of these run.
+ *
+ *  Errors: the first failure of a member is told by `fail`, and ends it. */
 #ifndef TND_RUNTIME_INTERFACE_COLLECTIVE_H
 #define TND_RUNTIME_INTERFACE_COLLECTIVE_H
 
-#include "runtime/core/numeric/reduction_tree.h"
-#include "runtime/data/buffer.h"
+#include "runtime/base/status.h"
+#include "runtime/core/protocol/message.h"
+#include "runtime/posts/gathers.h"
+#include "runtime/posts/partial_sums.h"
 
-enum {
-    TND_POSTINGS_MAX = 4096,     /* reductions of one replica in one step */
-    TND_TENSOR_BYTES = 32 << 20, /* of values in one tensor, at most */
-    /*  Values travel in pieces: the bytes of one tensor, if it is not of a GATHER, and how many a
-     *  feeder has sent that are not CLOSED.  What is under way does not grow with the values. */
-    TND_PIECE_BYTES = 1 << 20,
-    TND_PIECES_OPEN = 8
-};
+/*  A member: what one process has of a collective. */
+typedef struct tnd_collective tnd_collective_t;
 
-/*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */
+/*  The order in which values are added: along the tree, which gives the same bits everywhere, or any. */
+typedef enum { TND_ORDER_TREE, TND_ORDER_ANY } tnd_order_t;
+
+/*  A device thread and its replicas, counted from the first one of the process. */
+typedef struct {
+    uint32_t first, count;
+} tnd_collective_thread_t;
+
+/*  One round of a step, of which there may be several.  The same one for all threads. */
+typedef struct {
+    uint64_t step;
+    const uint64_t *rows; /* of the step, by replica of the process */
+    uint32_t tensors;     /* of this step that have gone to reducers ... */
+    uint32_t reductions;  /* ... and the number of the user's reductions that they belong to */
+} tnd_collective_round_t;
+
+/*  What a member uses of the process that it is in. */
+typedef struct {
+    /*  Meets the other device threads: waits until all have arrived; false: the process has stopped, or
+     *  one of them has ended its step instead. */
+    bool (*meet)(void *context, uint32_t thread);
+    /*  The actor has something to take.  Any thread. */
+    void (*wake)(void *context);
+    /*  Ends the run for this reason, unless it has failed before, and calls `abort`.  Any thread. */
+    void (*fail)(void *context, const char *text);
+    void *context;
+} tnd_collective_process_t;
+
+/*  What it points to remains the caller's, and valid until the member is freed. */
+typedef struct {
+    const char *name;                /* of the feeder, for errors */
+    uint32_t replicas, first, count; /* of the run; of this process */
+    const tnd_collective_thread_t *threads;
+    uint32_t thread_count;
+    const tnd_postings_t *const *posts; /* by replica of the process: what it has posted */
+    uint32_t accumulate;                /* so many consecutive replicas share a model ... */
+    const tnd_partial_sums_t *sums;     /* ... by model: what all but the last one have posted */
+    const uint64_t *buckets; /* by reducer: bytes of values that several postings fill together at
+                                most.  NULL: each is reduced by itself */
+    tnd_collective_process_t process;
+} tnd_collective_config_t;
+
+/*  The value of one node of a reduction tree, for a reducer. */
 typedef struct {
     uint32_t reducer;
-    tnd_reduce_t reduce;
-    tnd_dtype_t dtype;
-    size_t count;     /* of elements; for a GATHER the replica's own */
-    const void *from; /* the replica's values */
-    void *data;       /* where the result is written, which may be the same; not of a GATHER */
-    uint64_t rows;    /* of the replica; 0: it takes no part */
-    bool weighted;    /* a MEAN by weights */
-    double weight;    /* finite; 0 if `rows` is */
-    uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
-    const char *same; /* of a GATHER of hashes that must be equal: the name of the array; or NULL */
-    uint64_t
-        hash[2]; /* then this replica's, which `from` is set to when it does not move any more */
-} tnd_posting_t;
+    tnd_post_note_t post; /* the payload is a buffer, which the caller of `outgoing` owns */
+    bool last;            /* of those that are sent before a result has to come */
+} tnd_outgoing_t;
 
-/*  Whether two replicas post the same thing. */
-bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
-/*  Whether a posting may follow another one in the same tensor: a bucket of both is one reduction.
- *  It is so for all replicas or for none. */
-bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before);
-
-enum { TND_OPERATION_TEXT = 48 };
-
-/*  The operation as users write it: "mean"; `root` is that of a posting.  Returns `text`. */
-const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, char text[TND_OPERATION_TEXT]);
-
-/*  Part `part` of `parts` of `count` elements of `size` bytes: cut where cache lines meet if the
- *  data is aligned to them. */
-void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,
-                          size_t *end_p);
-
-/*  What is known of one reduction: the parts of the tree over all replicas, from left to right, and
- *  where results go, which may be the data of parts. */
+/*  A result that is not read here any more. */
 typedef struct {
-    uint32_t replicas, input_count, out_count;
-    tnd_reduction_tree_input_t *inputs;
-    void **outs;
-} tnd_collective_parts_t;
+    tnd_actor_id_t reducer;
+    tnd_post_note_t result; /* without its payload */
+} tnd_used_t;
 
-/*  Reduces elements [begin, end) over parts that cover the whole tree, and writes them to all of
- *  `outs`. */
-void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_collective_parts_t *parts,
-                           size_t begin, size_t end);
-
-/*  The header of a tensor.  In one of a node, segments follow, then its values; in a result, values.
- *  `weighted`: it is of a MEAN by weights. */
 typedef struct {
-    uint32_t magic;
-    uint8_t reduce, dtype, partial, weighted;
-    uint64_t count;    /* of elements, also if the node has no rows and sends no values */
-    uint64_t leaves;   /* of a GATHER: that many counts, of 64 bits, come first; else 0 */
-    uint32_t segments; /* of a node: at least 1 */
-    uint32_t first;    /* of a node: the number of its first posting in the step ... */
-    uint32_t postings; /* ... and how many the replica has made in it so far */
-    uint32_t root;     /* likewise, as of its postings */
-    uint64_t whole;    /* of a part of one posting: the elements of that; else 0 */
-    uint32_t more[4];
-} tnd_tensor_head_t;
+    const char *name;
+    uint32_t orders; /* that it can add in: 1 << TND_ORDER_TREE and so on */
+    /*  Errors: TND_FAILED. */
+    tnd_status_t (*join)(tnd_collective_t **self_p, const tnd_collective_config_t *config,
+                         tnd_error_t *error);
+    /*  The replicas of a device thread have posted: reduces that with all other replicas.  Waits.
+     *  false: it was aborted. */
+    bool (*reduce)(tnd_collective_t *self, uint32_t thread, tnd_collective_round_t *round);
+    /*  What the last round gathered.  The same address for all rounds. */
+    const tnd_gathers_t *(*gathers)(const tnd_collective_t *self);
+    /*  From now on no thread waits in `reduce`. */
+    void (*abort)(tnd_collective_t *self);
+    /*  After an `abort`, when no thread is in `reduce` any more: gives back all buffers. */
+    void (*leave)(tnd_collective_t *self);
+    /*  Sets *self_p to NULL; NULL is allowed. */
+    void (*free)(tnd_collective_t **self_p);
 
-/*  What a node's tensor contains of one posting. */
-typedef struct {
-    uint64_t count; /* of elements */
-    double weight;  /* of a MEAN by weights; 0: none of its replicas takes part, the values are 0 */
-} tnd_segment_t;
+    /* --- actor */
 
-/*  The bytes of a tensor of `count` elements; `partial`: of a node, else of a result, which has no
- *  segments. */
-size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, uint32_t segments, size_t count);
-/*  Writes the header into a buffer and returns where the values go.  `head` has all but the magic
- *  number; *segments_p is where the segments go. */
-void *tnd_tensor_begin(tnd_buffer_t *tensor, const tnd_tensor_head_t *head,
-                       tnd_segment_t **segments_p);
-/*  Reads a header that may come from another process; `empty`: no values follow it.  Errors:
- *  TND_FAILED if it is not a header, does not fit its buffer, or its segments do not add up. */
-tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
-                             const void **values_p, tnd_error_t *error) TND_CHECKED;
-/*  Segment `number` of a tensor that was read. */
-tnd_segment_t tnd_tensor_segment(tnd_buffer_t *tensor, uint32_t number);
+    /*  Takes the next value to be sent; false if there is none now. */
+    bool (*outgoing)(tnd_collective_t *self, tnd_outgoing_t *outgoing);
+    /*  A result of a reducer has come; takes its buffer.  One that no round waits for is dropped.
+     *  Errors: TND_FAILED if it does not fit what was posted. */
+    tnd_status_t (*incoming)(tnd_collective_t *self, tnd_actor_id_t reducer,
+                             const tnd_post_note_t *result, tnd_error_t *error);
+    /*  Takes the next result that is not read any more, so that the reducer may forget it; false if
+     *  there is none now. */
+    bool (*used)(tnd_collective_t *self, tnd_used_t *used);
+    /*  All values of a reduction that were sent are closed: its reducer has forgotten them. */
+    void (*closed)(tnd_collective_t *self);
+    /*  Whether a round waits for results / for this one. */
+    bool (*waits)(const tnd_collective_t *self);
+    bool (*awaits)(const tnd_collective_t *self, uint64_t step, uint32_t reducer_slot);
+} tnd_collective_ops_t;
 
-/*  A GATHER concatenates the elements of all replicas.  Its tensors, of nodes and of the result
- *  alike, contain the count of each replica. */
-size_t tnd_gather_bytes(tnd_dtype_t dtype, uint32_t leaves, size_t count);
-/*  Writes the header; `counts` gets where the counts go, by leaf; returns where the values go. */
-void *tnd_gather_begin(tnd_buffer_t *tensor, tnd_dtype_t dtype, bool partial, uint32_t leaves,
-                       size_t count, uint64_t **counts);
-/*  Whether a tensor belongs to a GATHER. */
-bool tnd_gather_is(tnd_buffer_t *tensor);
-/*  Reads one that may come from another process; counts may be unaligned: use memcpy.  Errors:
- *  TND_FAILED if it does not have `leaves` leaves, or its counts do not add up. */
-tnd_status_t tnd_gather_read(tnd_buffer_t *tensor, uint32_t leaves, tnd_tensor_head_t *head,
-                             const void **counts_p, const void **values_p,
-                             tnd_error_t *error) TND_CHECKED;
+/*  Every implementation begins with this. */
+struct tnd_collective {
+    const tnd_collective_ops_t *ops;
+};
+
+/*  The collectives of this build; collectives.c defines it from the list. */
+const tnd_collective_ops_t *const *tnd_registry_collectives(size_t *count_p);
+
+/*  The collective that the options of a reducer mean: `through` is its name, or "auto".  Errors:
+ *  TND_FAILED if this build has none of that name, or none that adds in that order. */
+tnd_status_t tnd_collective_find(const tnd_collective_ops_t **ops_p, const char *through,
+                                 tnd_order_t order, tnd_error_t *error) TND_CHECKED;
 
 #endif

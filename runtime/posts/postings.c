@@ -2,6 +2,7 @@
 #include "runtime/posts/postings.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,5 +59,19 @@ const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
     snprintf(text, TND_POSTING_TEXT, "%zu element%s of %s (%s)", posting->count,
              posting->count == 1 ? "" : "s", tnd_dtype_name(posting->dtype),
              tnd_operation_text(posting->reduce, posting->root, operation));
+    return text;
+}
+
+const char *tnd_postings_refusal(uint64_t step, uint32_t one, const tnd_postings_t *own,
+                                 uint32_t other, const tnd_postings_t *others, uint32_t number,
+                                 char text[TND_POSTINGS_REFUSAL])
+{
+    char posted[TND_POSTING_TEXT], by_other[TND_POSTING_TEXT];
+    snprintf(text, TND_POSTINGS_REFUSAL,
+             "in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+             " posted different reductions: all replicas post the same ones in the same order; "
+             "number %" PRIu32 " is %s of replica %" PRIu32 ", %s of replica %" PRIu32,
+             step, one, other, number, tnd_postings_text(own, number, posted), one,
+             tnd_postings_text(others, number, by_other), other);
     return text;
 }

@@ -4,7 +4,7 @@
 #ifndef TND_RUNTIME_POSTS_POSTINGS_H
 #define TND_RUNTIME_POSTS_POSTINGS_H
 
-#include "runtime/interface/collective.h"
+#include "runtime/posts/posting.h"
 
 typedef struct {
     tnd_posting_t *items;
@@ -29,5 +29,13 @@ enum { TND_POSTING_TEXT = 128 };
 /*  Writes posting `number` in words: "10 elements of f32 (mean)", or "none". Returns `text`. */
 const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
                               char text[TND_POSTING_TEXT]);
+
+enum { TND_POSTINGS_REFUSAL = 512 };
+
+/*  Writes that two replicas have posted differently in a step, from posting `number` on. Returns
+ *  `text`. */
+const char *tnd_postings_refusal(uint64_t step, uint32_t one, const tnd_postings_t *own,
+                                 uint32_t other, const tnd_postings_t *others, uint32_t number,
+                                 char text[TND_POSTINGS_REFUSAL]);
 
 #endif

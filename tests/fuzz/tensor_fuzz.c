@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/interface/collective.h"
+#include "runtime/posts/tensor.h"
 #include "tests/fuzz/fuzz.h"
 
 static void expect(bool holds)

@@ -9,7 +9,7 @@
 #include "runtime/base/thread.h"
 #include "runtime/core/reducer.h"
 #include "runtime/feed/device_workers_internal.h"
-#include "runtime/interface/collective.h"
+#include "runtime/posts/tensor.h"
 #include "tests/runtime/feed/device_workers_fixture.h"
 
 enum { STEPS = 40, DEPTH = 3 };

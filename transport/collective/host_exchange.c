@@ -1,95 +1,91 @@
-/*  runtime/feed/device_workers_exchange.c - reductions with replicas of other processes.
+/*  transport/collective/host_exchange.c - reductions with replicas of other processes.
  *
  *  What was posted is cut into pieces: one large posting makes several, and small ones that follow
  *  one another make one together.  Each thread computes its share of a piece, the actor sends it,
  *  and results are copied while later pieces are computed. */
-#include "runtime/feed/device_workers_internal.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "transport/collective/host_internal.h"
 
-/*  Whether all workers posted the same.  Call it between two meetings, where no worker posts. */
-static bool posts_fit(worker_t *worker, const job_t *job)
+/*  Whether all workers posted the same.  Call it between two meetings, where no thread posts. */
+static bool posts_fit(thread_t *thread, const tnd_collective_round_t *round)
 {
-    tnd_device_workers_t *group = worker->group;
-    for (uint32_t w = 1, first; w < group->worker_count; w++) {
-        uint32_t other = group->workers[w].first;
-        if (!tnd_postings_fit(&group->replicas[0].posts, &group->replicas[other].posts, &first))
-            return tnd_device_workers_refuse_posts(group, job, 0, other, first);
+    host_t *host = thread->host;
+    for (uint32_t w = 1, first; w < host->config.thread_count; w++) {
+        uint32_t other = host->threads[w].first;
+        if (!tnd_postings_fit(posts_of(host, 0), posts_of(host, other), &first))
+            return tnd_host_collective_refuse(host, round, 0, other, first);
     }
     return true;
 }
 
-static tnd_buffer_t *take_tensor(tnd_device_workers_t *group, size_t bytes)
+static tnd_buffer_t *take_tensor(host_t *host, size_t bytes)
 {
-    exchange_t *exchange = &group->exchange;
+    exchange_t *exchange = &host->exchange;
     tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
     if (bytes > TND_PIECE_BYTES)
         return tnd_buffer_new(bytes);
     if (exchange->pool == NULL)
         exchange->pool = tnd_pool_new_shared(
             TND_PIECE_BYTES,
-            TND_PIECES_OPEN * tnd_reduction_tree_cover(group->config.replicas, group->config.first,
-                                                       group->config.count, nodes));
+            TND_PIECES_OPEN * tnd_reduction_tree_cover(host->config.replicas, host->config.first,
+                                                       host->config.count, nodes));
     tnd_buffer_t *tensor = tnd_pool_take(exchange->pool);
     tnd_buffer_trim(tensor, bytes);
     return tensor;
 }
 
 /*  What the leaves of a node weigh together. */
-static double weight_of(const tnd_device_workers_t *group, tnd_reduction_tree_node_t node,
-                        uint32_t posting)
+static double weight_of(const host_t *host, tnd_reduction_tree_node_t node, uint32_t posting)
 {
-    worker_t *worker = &group->workers[0];
-    tnd_device_workers_list_parts(worker, posting, 0);
-    tnd_reduction_tree_job_t job = tnd_device_workers_node_job(worker, posting, node);
+    thread_t *thread = &host->threads[0];
+    tnd_host_collective_list_parts(thread, posting, 0);
+    tnd_reduction_tree_job_t job = tnd_host_collective_node_job(thread, posting, node);
     return tnd_reduction_tree_weight(&job);
 }
 
 /*  The rows of a node's replicas that take part in a posting. */
-static uint64_t rows_of(const tnd_device_workers_t *group, const job_t *job,
+static uint64_t rows_of(const host_t *host, const tnd_collective_round_t *round,
                         tnd_reduction_tree_node_t node, uint32_t posting)
 {
-    const share_t *shares = &group->shares[(size_t)job->slot * group->config.count];
-    const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[posting];
     uint64_t rows = 0;
     if (post->root > 0)
         return post->root > node.first && post->root <= node.first + node.count;
     for (uint32_t i = 0; i < node.count; i++) {
-        uint32_t local = node.first - group->config.first + i;
-        rows +=
-            post->weighted ? group->replicas[local].posts.items[posting].rows : shares[local].rows;
+        uint32_t local = node.first - host->config.first + i;
+        rows += post->weighted ? posts_of(host, local)->items[posting].rows : round->rows[local];
     }
     return rows;
 }
 
 /*  The elements that a piece has of one of its postings. */
-static size_t elements_of(const tnd_device_workers_t *group, const piece_t *piece, uint32_t posting)
+static size_t elements_of(const host_t *host, const piece_t *piece, uint32_t posting)
 {
-    return piece->postings == 1 ? piece->count : group->replicas[0].posts.items[posting].count;
+    return piece->postings == 1 ? piece->count : posts_of(host, 0)->items[posting].count;
 }
 
 /*  The rows of a piece's node: those of the posting that has most. */
-static uint64_t rows_of_piece(const tnd_device_workers_t *group, const job_t *job,
+static uint64_t rows_of_piece(const host_t *host, const tnd_collective_round_t *round,
                               tnd_reduction_tree_node_t node, const piece_t *piece)
 {
-    const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[piece->posting];
     uint64_t most = 0;
     if (post->reduce == TND_GATHER)
         return 1; /* it always sends a message, even an empty one */
     for (uint32_t s = 0; s < piece->postings && (s == 0 || post->weighted); s++) {
-        uint64_t rows = rows_of(group, job, node, piece->posting + s);
+        uint64_t rows = rows_of(host, round, node, piece->posting + s);
         most = rows > most ? rows : most;
     }
     return most;
 }
 
-static void begin_reduced(tnd_device_workers_t *group, node_t *node, const piece_t *piece)
+static void begin_reduced(host_t *host, node_t *node, const piece_t *piece)
 {
-    const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[piece->posting];
     tnd_segment_t *segments;
     tnd_tensor_head_t head = {
         .reduce = (uint8_t)post->reduce,
@@ -101,68 +97,66 @@ static void begin_reduced(tnd_device_workers_t *group, node_t *node, const piece
         .first = piece->reduction,
         .root = post->root,
         .whole = piece->count < post->count && piece->postings == 1 ? post->count : 0,
-        .postings = piece->reduction - piece->posting + group->replicas[0].posts.count};
-    node->tensor = take_tensor(group, tnd_tensor_bytes(post->dtype, true, piece->postings,
-                                                       node->rows > 0 ? piece->count : 0));
+        .postings = piece->reduction - piece->posting + posts_of(host, 0)->count};
+    node->tensor = take_tensor(host, tnd_tensor_bytes(post->dtype, true, piece->postings,
+                                                      node->rows > 0 ? piece->count : 0));
     node->values = tnd_tensor_begin(node->tensor, &head, &segments);
     for (uint32_t s = 0; s < piece->postings; s++) {
         uint32_t p = piece->posting + s;
-        segments[s] = (tnd_segment_t){.count = elements_of(group, piece, p)};
+        segments[s] = (tnd_segment_t){.count = elements_of(host, piece, p)};
         if (post->weighted)
-            segments[s].weight = weight_of(group, node->node, p);
+            segments[s].weight = weight_of(host, node->node, p);
     }
 }
 
-static void begin_gathered(tnd_device_workers_t *group, node_t *node, uint32_t posting)
+static void begin_gathered(host_t *host, node_t *node, uint32_t posting)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < node->node.count; i++)
-        count +=
-            group->replicas[node->node.first - group->config.first + i].posts.items[posting].count;
+        count += posts_of(host, node->node.first - host->config.first + i)->items[posting].count;
     size_t bytes =
-        tnd_gather_bytes(group->replicas[0].posts.items[posting].dtype, node->node.count, count);
-    tnd_device_workers_gather_begin(group, node, posting, take_tensor(group, bytes));
+        tnd_gather_bytes(posts_of(host, 0)->items[posting].dtype, node->node.count, count);
+    tnd_host_collective_gather_begin(host, node, posting, take_tensor(host, bytes));
 }
 
-static void add_piece(tnd_device_workers_t *group, job_t *job, const piece_t *wanted)
+static void add_piece(host_t *host, tnd_collective_round_t *round, const piece_t *wanted)
 {
-    exchange_t *exchange = &group->exchange;
+    exchange_t *exchange = &host->exchange;
     tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
-    uint32_t covers = tnd_reduction_tree_cover(group->config.replicas, group->config.first,
-                                               group->config.count, nodes);
+    uint32_t covers = tnd_reduction_tree_cover(host->config.replicas, host->config.first,
+                                               host->config.count, nodes);
     exchange->pieces = tnd_grow(exchange->pieces, exchange->piece_count, &exchange->piece_room,
                                 sizeof *exchange->pieces);
     piece_t *piece = &exchange->pieces[exchange->piece_count];
     *piece = *wanted;
-    piece->slot = job->tensors++;
-    piece->reduction = job->reductions + wanted->posting;
+    piece->slot = round->tensors++;
+    piece->reduction = round->reductions + wanted->posting;
     piece->first_node = exchange->node_count;
     piece->node_count = covers;
-    piece->computing = piece->copying = group->worker_count;
+    piece->computing = piece->copying = host->config.thread_count;
     for (uint32_t n = 0; n < covers; n++) {
         exchange->nodes = tnd_grow(exchange->nodes, exchange->node_count, &exchange->node_room,
                                    sizeof *exchange->nodes);
         exchange->nodes[exchange->node_count++] =
             (node_t){.piece = exchange->piece_count,
                      .node = nodes[n],
-                     .rows = rows_of_piece(group, job, nodes[n], piece)};
+                     .rows = rows_of_piece(host, round, nodes[n], piece)};
     }
     exchange->piece_count++;
 }
 
 /*  Whether the gathered values fit one tensor. */
-static bool gather_fits(tnd_device_workers_t *group, const job_t *job, uint32_t posting)
+static bool gather_fits(host_t *host, const tnd_collective_round_t *round, uint32_t posting)
 {
-    size_t size = tnd_dtype_size(group->replicas[0].posts.items[posting].dtype),
-           most = TND_TENSOR_BYTES;
-    for (uint32_t i = 0; i < group->config.count; i++) {
-        size_t count = group->replicas[i].posts.items[posting].count;
+    size_t size = tnd_dtype_size(posts_of(host, 0)->items[posting].dtype), most = TND_TENSOR_BYTES;
+    for (uint32_t i = 0; i < host->config.count; i++) {
+        size_t count = posts_of(host, i)->items[posting].count;
         if (count > most / size)
-            return tnd_device_workers_fail(
-                group,
-                "%s: in step %" PRIu64 " more is gathered than %d MiB, which "
-                "travel at a time: gather it in parts",
-                group->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
+            return tnd_host_collective_fail(host,
+                                            "%s: in step %" PRIu64
+                                            " more is gathered than %d MiB, which "
+                                            "travel at a time: gather it in parts",
+                                            host->config.name, round->step, TND_TENSOR_BYTES >> 20);
         most -= count * size;
     }
     return true;
@@ -175,14 +169,14 @@ static size_t piece_bytes(const tnd_posting_t *post, uint32_t postings, size_t c
 }
 
 /*  The bucket that begins at a posting: this one, and those after it that fit. */
-static piece_t bucket_at(const tnd_device_workers_t *group, uint32_t posting)
+static piece_t bucket_at(const host_t *host, uint32_t posting)
 {
-    const tnd_postings_t *posts = &group->replicas[0].posts;
+    const tnd_postings_t *posts = posts_of(host, 0);
     const tnd_posting_t *post = &posts->items[posting];
     piece_t bucket = {.posting = posting, .postings = 1, .count = post->count};
     size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
     size_t most =
-        group->config.buckets != NULL ? (size_t)group->config.buckets[post->reducer] / size : 0;
+        host->config.buckets != NULL ? (size_t)host->config.buckets[post->reducer] / size : 0;
     for (uint32_t p = posting + 1; p < posts->count; p++) {
         const tnd_posting_t *next = &posts->items[p];
         if (!tnd_posting_follows(next, post) || bucket.count > most ||
@@ -196,98 +190,97 @@ static piece_t bucket_at(const tnd_device_workers_t *group, uint32_t posting)
 }
 
 /*  A posting that is too large for one piece. */
-static void add_parts(tnd_device_workers_t *group, job_t *job, uint32_t posting)
+static void add_parts(host_t *host, tnd_collective_round_t *round, uint32_t posting)
 {
-    const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[posting];
     size_t most = (TND_PIECE_BYTES - piece_bytes(post, 1, 0)) /
                   tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
     piece_t part = {.posting = posting, .postings = 1};
     for (; part.begin < post->count; part.begin += part.count) {
         size_t left = post->count - part.begin;
         part.count = left < most ? left : most;
-        add_piece(group, job, &part);
+        add_piece(host, round, &part);
     }
 }
 
-/*  Cuts what was posted into pieces; called by the first worker before the others meet. */
-static void prepare(tnd_device_workers_t *group, job_t *job)
+/*  Cuts what was posted into pieces; called by the first thread before the others meet. */
+static void prepare(host_t *host, tnd_collective_round_t *round)
 {
-    const tnd_postings_t *posts = &group->replicas[0].posts;
-    exchange_t *exchange = &group->exchange;
+    const tnd_postings_t *posts = posts_of(host, 0);
+    exchange_t *exchange = &host->exchange;
     piece_t bucket;
-    exchange->round = job->note.step;
+    exchange->step = round->step;
     exchange->before += exchange->piece_count;
     exchange->piece_count = exchange->node_count = exchange->taken = 0;
     atomic_store_explicit(&exchange->begun, 0, memory_order_relaxed);
     atomic_store_explicit(&exchange->computed, 0, memory_order_relaxed);
     for (uint32_t p = 0; p < posts->count; p += bucket.postings) {
         const tnd_posting_t *post = &posts->items[p];
-        bucket = bucket_at(group, p);
-        if (post->reduce == TND_GATHER && !gather_fits(group, job, p))
+        bucket = bucket_at(host, p);
+        if (post->reduce == TND_GATHER && !gather_fits(host, round, p))
             return;
         if (post->reduce != TND_GATHER && bucket.postings == 1 &&
             piece_bytes(post, 1, post->count) > TND_PIECE_BYTES)
-            add_parts(group, job, p);
+            add_parts(host, round, p);
         else
-            add_piece(group, job, &bucket);
+            add_piece(host, round, &bucket);
     }
-    job->reductions += posts->count;
+    round->reductions += posts->count;
 }
 
 /*  Elements [begin, end) of a piece that belong to posting `posting`, which begins at element `at`
  *  of the piece. */
-static void compute_segment(worker_t *worker, const node_t *node, uint32_t posting, size_t at,
+static void compute_segment(thread_t *thread, const node_t *node, uint32_t posting, size_t at,
                             size_t begin, size_t end)
 {
-    tnd_device_workers_t *group = worker->group;
-    const piece_t *piece = &group->exchange.pieces[node->piece];
-    const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
+    host_t *host = thread->host;
+    const piece_t *piece = &host->exchange.pieces[node->piece];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[posting];
     size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
     char *values = (char *)node->values + at * size;
-    tnd_device_workers_list_parts(worker, posting, piece->begin);
-    tnd_reduction_tree_job_t job = tnd_device_workers_node_job(worker, posting, node->node);
+    tnd_host_collective_list_parts(thread, posting, piece->begin);
+    tnd_reduction_tree_job_t job = tnd_host_collective_node_job(thread, posting, node->node);
     if (post->weighted && tnd_reduction_tree_rows(&job) == 0)
         memset(values + begin * size, 0, (end - begin) * size);
     else
         tnd_reduction_tree_partial(&job, begin, end, values);
 }
 
-static void compute_node(worker_t *worker, const node_t *node)
+static void compute_node(thread_t *thread, const node_t *node)
 {
-    tnd_device_workers_t *group = worker->group;
-    const piece_t *piece = &group->exchange.pieces[node->piece];
-    const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
+    host_t *host = thread->host;
+    const piece_t *piece = &host->exchange.pieces[node->piece];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[piece->posting];
     size_t begin, end, at = 0;
     if (node->rows == 0)
         return;
     if (post->reduce == TND_GATHER) {
-        tnd_device_workers_gather_node(worker, node, piece->posting);
+        tnd_host_collective_gather_node(thread, node, piece->posting);
         return;
     }
-    tnd_collective_share(piece->count,
-                         tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype)),
-                         worker->number, group->worker_count, &begin, &end);
+    tnd_reduction_share(piece->count, tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype)),
+                        thread->number, host->config.thread_count, &begin, &end);
     for (uint32_t p = piece->posting; p < piece->posting + piece->postings; p++) {
-        size_t count = elements_of(group, piece, p);
+        size_t count = elements_of(host, piece, p);
         size_t from = begin > at ? begin - at : 0, to = end < at + count ? end : at + count;
         if (to > at + from)
-            compute_segment(worker, node, p, at, from, to - at);
+            compute_segment(thread, node, p, at, from, to - at);
         at += count;
     }
 }
 
-/*  How far a worker has come with the pieces of an exchange. */
+/*  How far a thread has come with the pieces of an exchange. */
 typedef struct {
-    worker_t *worker;
+    thread_t *thread;
     uint32_t computed, copied;
 } progress_t;
 
 static bool may_compute(const progress_t *self)
 {
-    const exchange_t *exchange = &self->worker->group->exchange;
+    const exchange_t *exchange = &self->thread->host->exchange;
     if (self->computed == exchange->piece_count)
         return false;
-    if (self->worker->number > 0)
+    if (self->thread->number > 0)
         return self->computed < atomic_load_explicit(&exchange->begun, memory_order_acquire);
     return exchange->before + self->computed -
                atomic_load_explicit(&exchange->closed, memory_order_acquire) <
@@ -296,128 +289,128 @@ static bool may_compute(const progress_t *self)
 
 static bool may_copy(const progress_t *self)
 {
-    const exchange_t *exchange = &self->worker->group->exchange;
+    const exchange_t *exchange = &self->thread->host->exchange;
     return atomic_load_explicit(&exchange->pieces[self->copied].arrived, memory_order_acquire);
 }
 
 static bool may_continue(const void *context)
 {
     const progress_t *self = context;
-    return tnd_device_workers_dead(self->worker->group) || may_copy(self) || may_compute(self);
+    return is_over(self->thread->host) || may_copy(self) || may_compute(self);
 }
 
 /*  Takes memory for what will be sent. */
-static void begin_piece(tnd_device_workers_t *group, uint32_t number)
+static void begin_piece(host_t *host, uint32_t number)
 {
-    exchange_t *exchange = &group->exchange;
+    exchange_t *exchange = &host->exchange;
     const piece_t *piece = &exchange->pieces[number];
     for (uint32_t n = 0; n < piece->node_count; n++) {
         node_t *node = &exchange->nodes[piece->first_node + n];
-        if (group->replicas[0].posts.items[piece->posting].reduce == TND_GATHER)
-            begin_gathered(group, node, piece->posting);
+        if (posts_of(host, 0)->items[piece->posting].reduce == TND_GATHER)
+            begin_gathered(host, node, piece->posting);
         else
-            begin_reduced(group, node, piece);
+            begin_reduced(host, node, piece);
     }
     atomic_store_explicit(&exchange->begun, number + 1, memory_order_release);
-    if (group->worker_count > 1)
-        tnd_futex_open(&group->meet);
+    if (host->config.thread_count > 1)
+        tnd_futex_open(&host->gate);
 }
 
-/*  Computes this worker's part of a piece; the last worker lets the actor send it. */
-static void compute_piece(worker_t *worker, uint32_t number)
+/*  Computes this thread's part of a piece; the last thread lets the actor send it. */
+static void compute_piece(thread_t *thread, uint32_t number)
 {
-    tnd_device_workers_t *group = worker->group;
-    exchange_t *exchange = &group->exchange;
+    host_t *host = thread->host;
+    exchange_t *exchange = &host->exchange;
     piece_t *piece = &exchange->pieces[number];
     node_t *nodes = &exchange->nodes[piece->first_node];
-    if (worker->number == 0)
-        begin_piece(group, number);
+    if (thread->number == 0)
+        begin_piece(host, number);
     for (uint32_t n = 0; n < piece->node_count; n++)
-        compute_node(worker, &nodes[n]);
+        compute_node(thread, &nodes[n]);
     if (atomic_fetch_sub_explicit(&piece->computing, 1, memory_order_acq_rel) != 1)
         return;
     for (uint32_t n = 0; n < piece->node_count; n++)
         tnd_buffer_seal(nodes[n].tensor);
     atomic_store_explicit(&exchange->computed, number + 1, memory_order_release);
-    tnd_device_workers_wake(group);
+    tnd_host_collective_wake(host);
 }
 
-static void take_values(const worker_t *worker, const piece_t *piece)
+static void take_values(const thread_t *thread, const piece_t *piece)
 {
-    tnd_device_workers_t *group = worker->group;
-    const tnd_postings_t *posts = &group->replicas[0].posts;
+    host_t *host = thread->host;
+    const tnd_postings_t *posts = posts_of(host, 0);
     const char *values = piece->values;
     if (posts->items[piece->posting].reduce == TND_GATHER) {
-        if (worker->number == 0)
-            tnd_device_workers_gather_take(group, piece);
+        if (thread->number == 0)
+            tnd_host_collective_gather_take(host, piece);
         return;
     }
     for (uint32_t p = piece->posting; p < piece->posting + piece->postings; p++) {
         size_t size = tnd_dtype_size(posts->items[p].dtype);
-        size_t bytes = elements_of(group, piece, p) * size;
-        for (uint32_t i = worker->first; bytes > 0 && i < worker->first + worker->count; i++)
-            if (i == worker->first || !tnd_device_workers_shares_out(group, i, p))
-                memcpy((char *)group->replicas[i].posts.items[p].data + piece->begin * size, values,
+        size_t bytes = elements_of(host, piece, p) * size;
+        for (uint32_t i = thread->first; bytes > 0 && i < thread->first + thread->count; i++)
+            if (i == thread->first || !tnd_host_collective_shares_out(host, i, p))
+                memcpy((char *)posts_of(host, i)->items[p].data + piece->begin * size, values,
                        bytes);
         values += bytes;
     }
 }
 
-/*  Copies a result to this worker's replicas; the last worker lets the reducer forget it. */
-static void copy_piece(worker_t *worker, uint32_t number)
+/*  Copies a result to this thread's replicas; the last thread lets the reducer forget it. */
+static void copy_piece(thread_t *thread, uint32_t number)
 {
-    exchange_t *exchange = &worker->group->exchange;
+    exchange_t *exchange = &thread->host->exchange;
     piece_t *piece = &exchange->pieces[number];
-    take_values(worker, piece);
+    take_values(thread, piece);
     if (atomic_fetch_sub_explicit(&piece->copying, 1, memory_order_acq_rel) != 1)
         return;
     tnd_buffer_drop(&piece->result);
     atomic_store_explicit(&exchange->copied, exchange->before + number + 1, memory_order_release);
-    tnd_device_workers_wake(worker->group);
+    tnd_host_collective_wake(thread->host);
 }
 
 /*  Results are copied first: their memory is used for later pieces. */
-static bool exchange_pieces(worker_t *worker)
+static bool exchange_pieces(thread_t *thread)
 {
-    tnd_device_workers_t *group = worker->group;
-    progress_t self = {.worker = worker};
-    while (self.copied < group->exchange.piece_count) {
+    host_t *host = thread->host;
+    progress_t self = {.thread = thread};
+    while (self.copied < host->exchange.piece_count) {
         if (may_copy(&self))
-            copy_piece(worker, self.copied++);
+            copy_piece(thread, self.copied++);
         else if (may_compute(&self))
-            compute_piece(worker, self.computed++);
+            compute_piece(thread, self.computed++);
         else
-            tnd_futex_wait(&group->meet, may_continue, &self, 0);
-        if (tnd_device_workers_dead(group))
+            tnd_futex_wait(&host->gate, may_continue, &self, 0);
+        if (is_over(host))
             return false;
     }
     return true;
 }
 
-bool tnd_device_workers_exchange(worker_t *worker, job_t *job)
+bool tnd_host_collective_exchange(thread_t *thread, tnd_collective_round_t *round)
 {
-    tnd_device_workers_t *group = worker->group;
-    exchange_t *exchange = &group->exchange;
-    if (tnd_device_workers_posts_late(worker, true) &&
-        (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job)))
+    host_t *host = thread->host;
+    exchange_t *exchange = &host->exchange;
+    if (tnd_host_collective_posts_late(thread, true) &&
+        (!tnd_host_collective_meet(thread) || !posts_fit(thread, round)))
         return false;
-    if (worker->number == 0)
-        prepare(group, job);
-    if (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job))
+    if (thread->number == 0)
+        prepare(host, round);
+    if (!tnd_host_collective_meet(thread) || !posts_fit(thread, round))
         return false;
-    if (worker->number == 0) {
-        tnd_device_workers_gather_none(group);
+    if (thread->number == 0) {
+        tnd_host_collective_gather_none(host);
         atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
     }
-    /* No worker posts again while another one copies. */
-    return exchange_pieces(worker) &&
-           (worker->number > 0 || tnd_device_workers_gather_equal(group, job)) &&
-           tnd_device_workers_meet(worker, job);
+    /* No thread posts again while another one copies. */
+    return exchange_pieces(thread) &&
+           (thread->number > 0 || tnd_host_collective_gather_equal(host, round)) &&
+           tnd_host_collective_meet(thread);
 }
 
-bool tnd_device_workers_waits(const tnd_device_workers_t *self)
+static bool waits(const host_t *host)
 {
-    return atomic_load_explicit(&self->exchange.missing, memory_order_acquire) > 0;
+    return atomic_load_explicit(&host->exchange.missing, memory_order_acquire) > 0;
 }
 
 /*  Whether results may have to arrive before more is computed: nothing follows, or TND_PIECES_OPEN
@@ -430,10 +423,11 @@ static bool ends_batch(const exchange_t *exchange, const node_t *node)
            (node->piece + 1) % TND_PIECES_OPEN == 0;
 }
 
-bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
+bool tnd_host_collective_outgoing(tnd_collective_t *self, tnd_outgoing_t *outgoing)
 {
-    exchange_t *exchange = &self->exchange;
-    if (!tnd_device_workers_waits(self) || exchange->taken == exchange->node_count)
+    host_t *host = (host_t *)self;
+    exchange_t *exchange = &host->exchange;
+    if (!waits(host) || exchange->taken == exchange->node_count)
         return false;
     node_t *node = &exchange->nodes[exchange->taken];
     if (node->piece >= atomic_load_explicit(&exchange->computed, memory_order_acquire))
@@ -441,10 +435,10 @@ bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *out
     exchange->taken++;
     const piece_t *piece = &exchange->pieces[node->piece];
     *outgoing = (tnd_outgoing_t){
-        .reducer = self->replicas[0].posts.items[piece->posting].reducer,
+        .reducer = posts_of(host, 0)->items[piece->posting].reducer,
         .post =
             {
-                .round = exchange->round,
+                .round = exchange->step,
                 .reducer_slot = piece->slot,
                 .reduction = piece->reduction + piece->postings - 1,
                 .first = node->node.first,
@@ -458,11 +452,10 @@ bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *out
     return true;
 }
 
-static piece_t *find_awaited(const tnd_device_workers_t *self, uint64_t round,
-                             uint32_t reducer_slot)
+static piece_t *find_awaited(const host_t *host, uint64_t step, uint32_t reducer_slot)
 {
-    const exchange_t *exchange = &self->exchange;
-    if (!tnd_device_workers_waits(self) || exchange->round != round)
+    const exchange_t *exchange = &host->exchange;
+    if (!waits(host) || exchange->step != step)
         return NULL;
     uint32_t number = reducer_slot - exchange->pieces[0].slot; /* their slots are consecutive */
     if (number >= exchange->piece_count ||
@@ -471,19 +464,23 @@ static piece_t *find_awaited(const tnd_device_workers_t *self, uint64_t round,
     return &exchange->pieces[number];
 }
 
-bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
-                               uint32_t reducer_slot)
+bool tnd_host_collective_waits(const tnd_collective_t *self)
 {
-    return find_awaited(self, round, reducer_slot) != NULL;
+    return waits((const host_t *)self);
 }
 
-static tnd_status_t check_result(const tnd_device_workers_t *self, piece_t *piece,
-                                 tnd_buffer_t *result, tnd_error_t *error)
+bool tnd_host_collective_awaits(const tnd_collective_t *self, uint64_t step, uint32_t reducer_slot)
+{
+    return find_awaited((const host_t *)self, step, reducer_slot) != NULL;
+}
+
+static tnd_status_t check_result(const host_t *host, piece_t *piece, tnd_buffer_t *result,
+                                 tnd_error_t *error)
 {
     tnd_tensor_head_t head;
-    const tnd_posting_t *post = &self->replicas[0].posts.items[piece->posting];
+    const tnd_posting_t *post = &posts_of(host, 0)->items[piece->posting];
     if (post->reduce == TND_GATHER)
-        return tnd_device_workers_gather_check(self, piece, result, error);
+        return tnd_host_collective_gather_check(host, piece, result, error);
     TND_TRY(tnd_tensor_read(result, false, &head, &piece->values, error));
     if (head.count == piece->count && head.dtype == post->dtype && head.reduce == post->reduce &&
         head.partial == 0)
@@ -491,7 +488,7 @@ static tnd_status_t check_result(const tnd_device_workers_t *self, piece_t *piec
     return tnd_fail(error,
                     "%s: the result of a reduction of step %" PRIu64 " has another shape "
                     "than what was posted",
-                    self->config.name, self->exchange.round);
+                    host->config.name, host->exchange.step);
 }
 
 /*  Whether a result arrived before and is still read. */
@@ -519,18 +516,19 @@ static void note_arrival(exchange_t *exchange, tnd_actor_id_t reducer,
     arrived->used.result.payload = NULL;
 }
 
-tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
-                                         const tnd_post_note_t *result, tnd_error_t *error)
+tnd_status_t tnd_host_collective_incoming(tnd_collective_t *self, tnd_actor_id_t reducer,
+                                          const tnd_post_note_t *result, tnd_error_t *error)
 {
-    exchange_t *exchange = &self->exchange;
+    host_t *host = (host_t *)self;
+    exchange_t *exchange = &host->exchange;
     tnd_buffer_t *buffer = result->payload;
-    piece_t *piece = find_awaited(self, result->round, result->reducer_slot);
+    piece_t *piece = find_awaited(host, result->round, result->reducer_slot);
     if (piece == NULL) {
         tnd_buffer_drop(&buffer);
         note_arrival(exchange, reducer, result, 0);
         return TND_OK;
     }
-    tnd_status_t status = check_result(self, piece, buffer, error);
+    tnd_status_t status = check_result(host, piece, buffer, error);
     if (status != TND_OK) {
         tnd_buffer_drop(&buffer);
         return status;
@@ -541,13 +539,13 @@ tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_i
     /* Once the last one is there, the workers may begin another exchange. */
     atomic_fetch_sub_explicit(&exchange->missing, 1, memory_order_acq_rel);
     atomic_store_explicit(&piece->arrived, true, memory_order_release);
-    tnd_futex_open(&self->meet);
+    tnd_futex_open(&host->gate);
     return TND_OK;
 }
 
-bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)
+bool tnd_host_collective_used(tnd_collective_t *self, tnd_used_t *used)
 {
-    exchange_t *exchange = &self->exchange;
+    exchange_t *exchange = &((host_t *)self)->exchange;
     uint64_t copied = atomic_load_explicit(&exchange->copied, memory_order_acquire);
     for (size_t i = 0; i < exchange->arrival_count; i++)
         if (exchange->arrivals[i].number <= copied) {
@@ -558,15 +556,16 @@ bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)
     return false;
 }
 
-void tnd_device_workers_closed(tnd_device_workers_t *self)
+void tnd_host_collective_closed(tnd_collective_t *self)
 {
-    atomic_fetch_add_explicit(&self->exchange.closed, 1, memory_order_release);
-    tnd_futex_open(&self->meet);
+    host_t *host = (host_t *)self;
+    atomic_fetch_add_explicit(&host->exchange.closed, 1, memory_order_release);
+    tnd_futex_open(&host->gate);
 }
 
-void tnd_device_workers_forget_exchange(tnd_device_workers_t *self)
+void tnd_host_collective_forget_exchange(host_t *host)
 {
-    exchange_t *exchange = &self->exchange;
+    exchange_t *exchange = &host->exchange;
     for (uint32_t p = 0; p < exchange->piece_count; p++)
         tnd_buffer_drop(&exchange->pieces[p].result);
     for (uint32_t n = 0; n < exchange->node_count; n++)

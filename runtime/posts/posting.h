@@ -1,0 +1,42 @@
+/*  runtime/posts/posting.h - what one replica posts to be reduced over all replicas.
+ *
+ *  All replicas post values in the same order.
+ *
+ *  Ownership: the memory of values and results is the user's.
+ *  Threads: any. */
+#ifndef TND_RUNTIME_POSTS_POSTING_H
+#define TND_RUNTIME_POSTS_POSTING_H
+
+#include "runtime/core/numeric/reduction_tree.h"
+
+enum { TND_POSTINGS_MAX = 4096 }; /* reductions of one replica in one step */
+
+/*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */
+typedef struct {
+    uint32_t reducer;
+    tnd_reduce_t reduce;
+    tnd_dtype_t dtype;
+    size_t count;     /* of elements; for a GATHER the replica's own */
+    const void *from; /* the replica's values */
+    void *data;       /* where the result is written, which may be the same; not of a GATHER */
+    uint64_t rows;    /* of the replica; 0: it takes no part */
+    bool weighted;    /* a MEAN by weights */
+    double weight;    /* finite; 0 if `rows` is */
+    uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
+    const char *same; /* of a GATHER of hashes that must be equal: the name of the array; or NULL */
+    uint64_t
+        hash[2]; /* then this replica's, which `from` is set to when it does not move any more */
+} tnd_posting_t;
+
+/*  Whether two replicas post the same thing. */
+bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
+/*  Whether a posting may follow another one in the same tensor: a bucket of both is one reduction.
+ *  It is so for all replicas or for none. */
+bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before);
+
+enum { TND_OPERATION_TEXT = 48 };
+
+/*  The operation as users write it: "mean"; `root` is that of a posting.  Returns `text`. */
+const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, char text[TND_OPERATION_TEXT]);
+
+#endif

@@ -1,0 +1,457 @@
+/*  tests/conformance/collective_case.c - a run of a collective: members, device threads, a reducer. */
+#include "tests/conformance/collective_case.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/posts/tensor.h"
+
+enum { REDUCER = 1, FIRST_FEEDER = 10 };
+
+void case_expect(bool good, const char *format, ...)
+{
+    va_list arguments;
+    if (good)
+        return;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+uint64_t case_rows(const collective_case_t *run, uint32_t leaf, uint64_t round)
+{
+    return (leaf * 7 + round / run->per_step) % 4;
+}
+
+size_t case_gathered(uint32_t leaf, uint64_t round)
+{
+    return (leaf * 3 + round) % 5;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t number)
+{
+    number = (number ^ number >> 31) * 0x9e3779b97f4a7c15;
+    number = (number ^ number >> 29) * 0xbf58476d1ce4e5b9;
+    return number ^ number >> 32;
+}
+
+/*  The bits of a floating-point number with so many of exponent and mantissa. */
+static uint64_t float_bits(uint64_t random, unsigned exponent, unsigned mantissa)
+{
+    uint64_t most = ((uint64_t)1 << exponent) - 1, low = random & (((uint64_t)1 << mantissa) - 1);
+    uint64_t sign = (random >> 63) << (exponent + mantissa);
+    switch ((random >> 52) % 64) {
+    case 0:
+        return sign | most << mantissa; /* infinity */
+    case 1:
+        return sign | most << mantissa | low | 1; /* NaN */
+    case 2:
+        return sign | low; /* denormal */
+    case 3:
+        return sign;
+    default:
+        return sign | (most / 2 - 2 + (random >> 58) % 4) << mantissa | low;
+    }
+}
+
+void case_values(void *values, tnd_dtype_t dtype, size_t count, uint64_t number)
+{
+    static const unsigned exponents[TND_DTYPE_COUNT] = {
+        [TND_F16] = 5, [TND_BF16] = 8, [TND_F32] = 8, [TND_F64] = 11};
+    size_t size = tnd_dtype_size(dtype);
+    unsigned bits = (unsigned)size * 8, exponent = exponents[dtype];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t random = mix(number * 1000003 + i + 1);
+        if (exponent > 0)
+            random = float_bits(random, exponent, bits - 1 - exponent);
+        memcpy((char *)values + i * size, &random, size);
+    }
+}
+
+/* --- what a member uses of its process -------------------------------------------------------- */
+
+static bool meet(void *context, uint32_t thread)
+{
+    case_member_t *member = context;
+    collective_case_t *run = member->run;
+    (void)thread;
+    pthread_mutex_lock(&run->lock);
+    uint64_t meeting = member->meetings;
+    if (++member->arrived == member->thread_count) {
+        member->arrived = 0;
+        member->meetings++;
+        pthread_cond_broadcast(&run->changed);
+    }
+    while (member->meetings == meeting && !run->aborted)
+        pthread_cond_wait(&run->changed, &run->lock);
+    bool met = !run->aborted;
+    pthread_mutex_unlock(&run->lock);
+    return met;
+}
+
+static void wake(void *context)
+{
+    collective_case_t *run = ((case_member_t *)context)->run;
+    pthread_mutex_lock(&run->lock);
+    run->pending = true;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+static void end(collective_case_t *run, const char *text)
+{
+    pthread_mutex_lock(&run->lock);
+    if (!run->aborted)
+        snprintf(run->failure, sizeof run->failure, "%s", text);
+    run->aborted = run->pending = true;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    for (uint32_t m = 0; m < run->members; m++)
+        run->ops->abort(run->member[m].collective);
+}
+
+static void fail(void *context, const char *text)
+{
+    end(((case_member_t *)context)->run, text);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static void post(collective_case_t *run, uint32_t leaf, uint64_t round)
+{
+    run->posts[leaf].count = 0;
+    run->script(run, leaf, round, run->arrays[leaf], &run->posts[leaf]);
+    tnd_postings_settle(&run->posts[leaf]);
+}
+
+/*  The tree over what all replicas have posted as number `p`. */
+static void *expected_of(const collective_case_t *run, uint32_t p)
+{
+    const tnd_posting_t *one = &run->posts[0].items[p];
+    tnd_reduction_tree_input_t inputs[CASE_LEAVES];
+    size_t bytes = one->count * tnd_dtype_size(one->dtype);
+    for (uint32_t leaf = 0; leaf < run->leaves; leaf++) {
+        const tnd_posting_t *post = &run->posts[leaf].items[p];
+        inputs[leaf] = (tnd_reduction_tree_input_t){
+            .node = {leaf, 1}, .data = post->from, .rows = post->rows, .weight = post->weight};
+    }
+    tnd_reduction_tree_job_t job = {.reduce = one->reduce,
+                                    .dtype = one->dtype,
+                                    .node = {0, run->leaves},
+                                    .inputs = inputs,
+                                    .input_count = run->leaves,
+                                    .weighted = one->weighted};
+    void *expected = calloc(1, bytes + 1);
+    tnd_reduction_tree_root(&job, 0, one->count, expected);
+    return expected;
+}
+
+static void expect(collective_case_t *run)
+{
+    run->expected = calloc(run->rounds * CASE_POSTINGS, sizeof(void *));
+    for (uint64_t round = 0; run->checked && round < run->rounds; round++) {
+        for (uint32_t leaf = 0; leaf < run->leaves; leaf++)
+            post(run, leaf, round);
+        for (uint32_t p = 0; p < run->posts[0].count; p++)
+            if (run->posts[0].items[p].reduce != TND_GATHER)
+                run->expected[round * CASE_POSTINGS + p] = expected_of(run, p);
+    }
+}
+
+static void check_reduced(collective_case_t *run, uint32_t leaf, uint64_t round, uint32_t p)
+{
+    const tnd_posting_t *post = &run->posts[leaf].items[p];
+    const void *expected = run->expected[round * CASE_POSTINGS + p];
+    size_t bytes = post->count * tnd_dtype_size(post->dtype);
+    char text[128];
+    if (expected == NULL || bytes == 0 || memcmp(post->data, expected, bytes) == 0)
+        return;
+    snprintf(text, sizeof text,
+             "round %" PRIu64 ": replica %" PRIu32 " has another result of posting %" PRIu32, round,
+             leaf, p);
+    end(run, text);
+}
+
+/*  Whether what was gathered is that of all replicas, in their order. */
+static void check_gathered(collective_case_t *run, const case_member_t *member, uint64_t round,
+                           uint32_t number)
+{
+    const tnd_gathers_t *gathers = run->ops->gathers(member->collective);
+    const tnd_gathered_t *gathered = &gathers->items[number];
+    bool good = number < gathers->count && gathered->first[0] == 0;
+    for (uint32_t leaf = 0; good && leaf < run->leaves; leaf++) {
+        uint16_t values[5];
+        size_t count = case_gathered(leaf, round);
+        case_values(values, TND_U16, count, leaf + round * CASE_LEAVES);
+        good = gathered->first[leaf + 1] - gathered->first[leaf] == count &&
+               memcmp(gathered->data + gathered->first[leaf] * sizeof *values, values,
+                      count * sizeof *values) == 0;
+    }
+    if (!good)
+        end(run, "what was gathered is not what was posted");
+}
+
+static void check(collective_case_t *run, const case_member_t *member, uint32_t leaf,
+                  uint64_t round)
+{
+    uint32_t gathers = 0;
+    for (uint32_t p = 0; run->checked && p < run->posts[leaf].count; p++) {
+        const tnd_posting_t *post = &run->posts[leaf].items[p];
+        if (post->reduce != TND_GATHER)
+            check_reduced(run, leaf, round, p);
+        else if (post->same == NULL)
+            check_gathered(run, member, round, gathers++);
+    }
+}
+
+/* --- device threads --------------------------------------------------------------------------- */
+
+/*  The first thread begins a round while the others wait. */
+static bool begin_round(case_thread_t *self, uint64_t round)
+{
+    case_member_t *member = self->member;
+    collective_case_t *run = member->run;
+    if (!meet(member, self->number))
+        return false;
+    if (self->number == 0 && round % run->per_step == 0)
+        member->round =
+            (tnd_collective_round_t){.step = round / run->per_step, .rows = member->rows};
+    for (uint32_t i = 0; self->number == 0 && i < member->count; i++)
+        member->rows[i] = case_rows(run, member->first + i, round);
+    return meet(member, self->number);
+}
+
+static void *device(void *context)
+{
+    case_thread_t *self = context;
+    case_member_t *member = self->member;
+    collective_case_t *run = member->run;
+    uint32_t first = member->first + member->shares[self->number].first;
+    uint32_t past = first + member->shares[self->number].count;
+    self->ended = true;
+    for (uint64_t round = 0; self->ended && round < run->rounds; round++) {
+        for (uint32_t leaf = first; leaf < past; leaf++)
+            post(run, leaf, round);
+        self->ended = begin_round(self, round) &&
+                      run->ops->reduce(member->collective, self->number, &member->round);
+        for (uint32_t leaf = first; self->ended && leaf < past; leaf++)
+            check(run, member, leaf, round);
+    }
+    pthread_mutex_lock(&run->lock);
+    run->running--;
+    run->pending = true;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+/* --- the carrier ------------------------------------------------------------------------------ */
+
+static void compute_root(collective_case_t *run, const tnd_msg_t *round)
+{
+    tnd_post_note_t nodes[CASE_LEAVES];
+    tnd_buffer_t *root;
+    tnd_error_t error;
+    uint32_t count = tnd_reducer_core_nodes(run->reducer, round->post.round,
+                                            round->post.reducer_slot, nodes, CASE_LEAVES);
+    if (tnd_roots_compute(&run->roots, nodes, count, &root, &error) == TND_OK)
+        tnd_reducer_core_reduced(run->reducer, round, root);
+    else
+        end(run, error.text);
+}
+
+/*  A result of a shape that no replica has posted. */
+static tnd_buffer_t *other_result(void)
+{
+    const tnd_tensor_head_t head = {.reduce = TND_MAX, .dtype = TND_I32, .count = 99};
+    tnd_buffer_t *result = tnd_buffer_new(tnd_tensor_bytes(TND_I32, false, 0, head.count));
+    tnd_segment_t *none;
+    memset(tnd_tensor_begin(result, &head, &none), 0, 99 * sizeof(int32_t));
+    tnd_buffer_seal(result);
+    return result;
+}
+
+static void answer(collective_case_t *run, const tnd_msg_t *msg)
+{
+    tnd_collective_t *to = run->member[msg->to - FIRST_FEEDER].collective;
+    tnd_error_t error;
+    if (msg->kind == TND_MSG_CLOSED) {
+        run->ops->closed(to);
+        return;
+    }
+    tnd_post_note_t result = msg->post;
+    result.payload = run->spoil ? other_result() : tnd_buffer_hold(msg->post.payload);
+    if (run->ops->incoming(to, REDUCER, &result, &error) != TND_OK)
+        end(run, error.text);
+}
+
+static void drain(collective_case_t *run)
+{
+    tnd_effect_t effect;
+    while (tnd_reducer_core_next(run->reducer, 0, &effect)) {
+        tnd_buffer_t *buffer = effect.payload;
+        if (effect.kind == TND_EFFECT_REDUCE)
+            compute_root(run, &effect.msg);
+        else if (effect.kind == TND_EFFECT_LINK)
+            answer(run, &effect.msg);
+        else
+            tnd_buffer_drop(&buffer);
+    }
+}
+
+static void carry(collective_case_t *run, uint32_t number)
+{
+    tnd_collective_t *member = run->member[number].collective;
+    tnd_outgoing_t outgoing;
+    tnd_used_t used;
+    tnd_error_t error;
+    tnd_msg_t msg = {.from = FIRST_FEEDER + number, .to = REDUCER};
+    while (run->ops->outgoing(member, &outgoing)) {
+        msg.kind = TND_MSG_POST;
+        msg.post = outgoing.post;
+        if (tnd_reducer_core_post(run->reducer, &msg, &error) != TND_OK)
+            end(run, error.text);
+        run->sent++;
+        drain(run);
+    }
+    while (run->ops->used(member, &used)) {
+        msg.kind = TND_MSG_GOT;
+        msg.post = used.result;
+        tnd_reducer_core_got(run->reducer, &msg);
+        drain(run);
+    }
+}
+
+static bool await_work(collective_case_t *run)
+{
+    pthread_mutex_lock(&run->lock);
+    while (!run->pending)
+        pthread_cond_wait(&run->changed, &run->lock);
+    run->pending = false;
+    bool running = run->running > 0;
+    pthread_mutex_unlock(&run->lock);
+    return running;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void make_reducer(collective_case_t *run)
+{
+    tnd_reducer_core_config_t config = {.self = REDUCER,
+                                        .replicas = run->leaves,
+                                        .feeders = run->carriers,
+                                        .names = run->names,
+                                        .rounds_max = TND_PIECES_OPEN};
+    run->reducer_memory = calloc(1, tnd_reducer_core_bytes(&config));
+    run->reducer = tnd_reducer_core_init(run->reducer_memory, &config);
+    tnd_roots_init(&run->roots, "mean", run->leaves, run->names);
+    for (uint32_t m = 0; m < run->members; m++)
+        tnd_reducer_core_feeder_up(run->reducer, FIRST_FEEDER + m);
+}
+
+static void join(collective_case_t *run, uint32_t number)
+{
+    case_member_t *member = &run->member[number];
+    tnd_error_t error;
+    *member = (case_member_t){.run = run};
+    member->first = run->leaves * number / run->members;
+    member->count = run->leaves * (number + 1) / run->members - member->first;
+    member->thread_count = member->count < run->threads ? member->count : run->threads;
+    uint32_t half = member->count / member->thread_count;
+    member->shares[0] = (tnd_collective_thread_t){0, half};
+    member->shares[1] = (tnd_collective_thread_t){half, member->count - half};
+    for (uint32_t i = 0; i < member->count; i++) {
+        member->posts[i] = &run->posts[member->first + i];
+        run->carriers[member->first + i] = FIRST_FEEDER + number;
+        run->names[member->first + i] = "feed";
+    }
+    run->buckets[0] = run->bucket;
+    tnd_collective_config_t config = {.name = "feed",
+                                      .replicas = run->leaves,
+                                      .first = member->first,
+                                      .count = member->count,
+                                      .threads = member->shares,
+                                      .thread_count = member->thread_count,
+                                      .posts = member->posts,
+                                      .accumulate = 1,
+                                      .sums = run->none,
+                                      .buckets = run->buckets,
+                                      .process = {meet, wake, fail, member}};
+    case_expect(run->ops->join(&member->collective, &config, &error) == TND_OK, "%s", error.text);
+}
+
+static void start(case_member_t *member)
+{
+    for (uint32_t t = 0; t < member->thread_count; t++) {
+        member->threads[t] = (case_thread_t){.member = member, .number = t};
+        case_expect(pthread_create(&member->threads[t].thread, NULL, device, &member->threads[t]) ==
+                        0,
+                    "no thread");
+    }
+}
+
+static void leave(collective_case_t *run)
+{
+    for (uint32_t m = 0; m < run->members; m++)
+        run->ops->abort(run->member[m].collective);
+    for (uint32_t m = 0; m < run->members; m++)
+        run->ops->leave(run->member[m].collective);
+    tnd_reducer_core_end(run->reducer);
+    drain(run);
+    for (uint32_t m = 0; m < run->members; m++)
+        run->ops->free(&run->member[m].collective);
+    tnd_roots_free(&run->roots);
+    free(run->reducer_memory);
+    for (uint32_t leaf = 0; leaf < run->leaves; leaf++) {
+        tnd_postings_free(&run->posts[leaf]);
+        for (uint32_t p = 0; p < CASE_POSTINGS; p++) {
+            free(run->arrays[leaf][p].in);
+            free(run->arrays[leaf][p].out);
+            run->arrays[leaf][p] = (case_array_t){0};
+        }
+    }
+    for (uint64_t i = 0; i < run->rounds * CASE_POSTINGS; i++)
+        free(run->expected[i]);
+    free(run->expected);
+    pthread_cond_destroy(&run->changed);
+    pthread_mutex_destroy(&run->lock);
+}
+
+bool case_run(collective_case_t *run)
+{
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->changed, NULL);
+    run->pending = run->aborted = false;
+    run->running = run->sent = 0;
+    run->failure[0] = '\0';
+    for (uint32_t m = 0; m < run->members; m++)
+        join(run, m);
+    make_reducer(run);
+    expect(run);
+    uint32_t present = run->members - run->absent;
+    for (uint32_t m = 0; m < present; m++)
+        run->running += run->member[m].thread_count;
+    for (uint32_t m = 0; m < present; m++)
+        start(&run->member[m]);
+    while (await_work(run)) {
+        for (uint32_t m = 0; m < present; m++)
+            carry(run, m);
+        if (run->absent > 0 && run->sent >= present)
+            end(run, "stopped");
+    }
+    bool ended = !run->aborted;
+    for (uint32_t m = 0; m < present; m++)
+        for (uint32_t t = 0; t < run->member[m].thread_count; t++) {
+            pthread_join(run->member[m].threads[t].thread, NULL);
+            ended = ended && run->member[m].threads[t].ended;
+        }
+    leave(run);
+    return ended;
+}

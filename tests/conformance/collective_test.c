@@ -1,0 +1,288 @@
+/*  tests/conformance/collective_test.c - the conformance suite of runtime/interface/collective.h, for one
+ *  collective of transport/collective/collectives.def.
+ *
+ *  Usage: test_conformance_collective NAME. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/conformance/collective_case.h"
+
+/* --- scripts ---------------------------------------------------------------------------------- */
+
+static void *room(void **memory, size_t bytes)
+{
+    if (*memory == NULL)
+        *memory = malloc(bytes + 1);
+    return *memory;
+}
+
+/*  Adds a posting with values of its own.  Every other one is reduced in place. */
+static tnd_posting_t *add(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                          case_array_t *arrays, tnd_postings_t *posts, tnd_posting_t posting)
+{
+    uint32_t p = posts->count;
+    size_t bytes = posting.count * tnd_dtype_size(posting.dtype);
+    case_expect(p < CASE_POSTINGS, "more than %d postings", CASE_POSTINGS);
+    posting.from = room(&arrays[p].in, bytes);
+    posting.data = p % 2 == 0 ? arrays[p].in : room(&arrays[p].out, bytes);
+    case_values(arrays[p].in, posting.dtype, posting.count,
+                (round * CASE_LEAVES + leaf) * CASE_POSTINGS + p);
+    if (!posting.weighted && posting.root == 0)
+        posting.rows = case_rows(self, leaf, round);
+    tnd_postings_add(posts, &posting);
+    return &posts->items[p];
+}
+
+static const tnd_dtype_t dtypes[] = {TND_F16, TND_BF16, TND_F32, TND_F64, TND_I32, TND_I64};
+enum { DTYPES = sizeof dtypes / sizeof dtypes[0], FLOATS = 4 };
+
+/*  All operations of all types; counts that fill no cache line, one or several. */
+static void post_all(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                     case_array_t *arrays, tnd_postings_t *posts)
+{
+    static const tnd_reduce_t reduces[] = {TND_SUM, TND_MIN, TND_MAX, TND_MEAN};
+    const size_t counts[] = {7, 0, self->most, 1, 64};
+    for (uint32_t d = 0; d < DTYPES; d++)
+        for (uint32_t r = 0; r < (d < FLOATS ? 4 : 3); r++)
+            add(self, leaf, round, arrays, posts,
+                (tnd_posting_t){
+                    .reduce = reduces[r], .dtype = dtypes[d], .count = counts[posts->count % 5]});
+    for (uint32_t d = 0; d < FLOATS; d++) {
+        double weight = 0.75 * ((leaf + round) % 3);
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_MEAN,
+                            .dtype = dtypes[d],
+                            .count = counts[(d + 2) % 5],
+                            .weighted = true,
+                            .weight = weight,
+                            .rows = weight > 0});
+    }
+    uint32_t root = (uint32_t)(round % self->leaves);
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_SUM,
+                        .dtype = TND_U8,
+                        .count = self->most,
+                        .root = root + 1,
+                        .rows = leaf == root});
+    tnd_posting_t *gather =
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_GATHER, .dtype = TND_U16, .count = 5});
+    gather->count = case_gathered(leaf, round);
+    case_values(arrays[posts->count - 1].in, TND_U16, gather->count, leaf + round * CASE_LEAVES);
+    tnd_postings_add(posts, &(tnd_posting_t){.reduce = TND_GATHER,
+                                             .dtype = TND_U64,
+                                             .count = 2,
+                                             .same = "weights",
+                                             .hash = {round, 5}});
+}
+
+/*  Many small arrays of one operation, which travel together, before and after a large one. */
+static void post_many(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                      case_array_t *arrays, tnd_postings_t *posts)
+{
+    for (uint32_t p = 0; p < 40; p++)
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_SUM,
+                            .dtype = TND_F32,
+                            .count = p == 20 ? self->most : p * 100 % 700});
+}
+
+/*  A large array in many pieces, more than may be under way. */
+static void post_large(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                       case_array_t *arrays, tnd_postings_t *posts)
+{
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_MEAN, .dtype = TND_BF16, .count = self->most});
+}
+
+static void post_nothing(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                         case_array_t *arrays, tnd_postings_t *posts)
+{
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_SUM, .dtype = TND_I64, .count = 0});
+}
+
+/*  The last replica posts one element more in round 1. */
+static void post_unlike(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                        case_array_t *arrays, tnd_postings_t *posts)
+{
+    size_t more = leaf == self->leaves - 1 && round == 1;
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_SUM, .dtype = TND_F32, .count = 3});
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_MAX, .dtype = TND_F64, .count = 11})
+        ->count = 10 + more;
+}
+
+/*  Replica 1 has other weights than the others in round 1. */
+static void post_drifted(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                         case_array_t *arrays, tnd_postings_t *posts)
+{
+    (void)self, (void)arrays;
+    tnd_postings_add(posts, &(tnd_posting_t){.reduce = TND_GATHER,
+                                             .dtype = TND_U64,
+                                             .count = 2,
+                                             .same = "weights",
+                                             .hash = {7, leaf == 1 && round == 1}});
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static void place(collective_case_t *self, uint32_t leaves, uint32_t members)
+{
+    self->leaves = leaves;
+    self->members = members;
+    case_expect(case_run(self), "%s: %" PRIu32 " replicas, %" PRIu32 " processes: %s",
+                self->ops->name, leaves, members, self->failure);
+}
+
+static void
+reduces_all_operations_and_types_for_1_to_16_replicas_of_1_to_8_processes(collective_case_t *self)
+{
+    static const uint32_t members[] = {1, 2, 3, CASE_MEMBERS};
+    self->script = post_all;
+    self->rounds = 2;
+    self->most = 300;
+    for (uint32_t leaves = 1; leaves <= CASE_LEAVES; leaves++)
+        for (uint32_t m = 0; m < 4; m++)
+            if (members[m] <= leaves)
+                place(self, leaves, members[m]);
+}
+
+static void buckets_of_any_size_change_no_bit_and_a_step_may_post_again(collective_case_t *self)
+{
+    static const uint64_t buckets[] = {0, 1, 4096, 1 << 20};
+    self->script = post_many;
+    self->rounds = 4;
+    self->per_step = 2;
+    self->most = 500000;
+    for (uint32_t b = 0; b < 4; b++) {
+        self->bucket = buckets[b];
+        place(self, 5, 2);
+    }
+}
+
+static void has_more_pieces_than_may_be_under_way(collective_case_t *self)
+{
+    self->script = post_large;
+    self->rounds = 2;
+    self->most = 3000001;
+    place(self, 8, 3);
+    place(self, 3, 3);
+    place(self, 3, 1);
+}
+
+static void arrays_without_elements_are_barriers(collective_case_t *self)
+{
+    self->script = post_nothing;
+    self->rounds = 50;
+    place(self, 4, 1);
+    place(self, 4, 4);
+}
+
+/*  It fails with this reason, and all threads return. */
+static void refuse(collective_case_t *self, uint32_t leaves, uint32_t members, const char *why)
+{
+    self->leaves = leaves;
+    self->members = members;
+    self->checked = false;
+    case_expect(!case_run(self), "it succeeds: %s", why);
+    case_expect(strcmp(self->failure, why) == 0, "%s", self->failure);
+}
+
+static void names_the_replica_that_posts_something_else(collective_case_t *self)
+{
+    self->script = post_unlike;
+    self->rounds = 3;
+    refuse(self, 2, 1,
+           "feed: in step 1 replicas 0 and 1 posted different reductions: all replicas post the "
+           "same ones in the same order; number 1 is 10 elements of f64 (max) of replica 0, 11 "
+           "elements of f64 (max) of replica 1");
+    refuse(
+        self, 2, 2,
+        "mean: in step 1 replica 1 posted 11 elements of f64 to reduction 1, replica 0 10 of f64: "
+        "all replicas post the same reductions in the same order");
+}
+
+static void names_the_replica_whose_array_is_not_the_same(collective_case_t *self)
+{
+    static const char why[] = "feed: in step 1 array `weights` is not the same in all replicas: in "
+                              "replica 1 it differs from "
+                              "that in replica 0; all begin with the same values "
+                              "(tnd_replica_broadcast) and change them by "
+                              "what is reduced only";
+    self->script = post_drifted;
+    self->rounds = 3;
+    refuse(self, 4, 1, why);
+    refuse(self, 4, 2, why);
+    refuse(self, 4, 4, why);
+}
+
+static void returns_from_any_wait_when_it_is_aborted(collective_case_t *self)
+{
+    self->script = post_large;
+    self->rounds = 2;
+    self->most = 3000001;
+    self->absent = 1;
+    refuse(self, 4, 2, "stopped");
+    refuse(self, 3, 3, "stopped");
+}
+
+static void refuses_a_result_of_another_shape(collective_case_t *self)
+{
+    self->script = post_large;
+    self->rounds = 1;
+    self->most = 10;
+    self->spoil = true;
+    refuse(self, 4, 2,
+           "feed: the result of a reduction of step 0 has another shape than what was posted");
+}
+
+static const struct {
+    const char *name;
+    void (*check)(collective_case_t *self);
+} checks[] = {
+#define CHECK(name)                                                                                \
+    {                                                                                              \
+#name, name                                                                                \
+    }
+    CHECK(reduces_all_operations_and_types_for_1_to_16_replicas_of_1_to_8_processes),
+    CHECK(buckets_of_any_size_change_no_bit_and_a_step_may_post_again),
+    CHECK(has_more_pieces_than_may_be_under_way),
+    CHECK(arrays_without_elements_are_barriers),
+    CHECK(names_the_replica_that_posts_something_else),
+    CHECK(names_the_replica_whose_array_is_not_the_same),
+    CHECK(returns_from_any_wait_when_it_is_aborted),
+    CHECK(refuses_a_result_of_another_shape),
+#undef CHECK
+};
+
+static const tnd_collective_ops_t *named(const char *name)
+{
+    size_t count;
+    const tnd_collective_ops_t *const *all = tnd_registry_collectives(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const tnd_collective_ops_t *ops = named(argc == 2 ? argv[1] : "");
+    case_expect(ops != NULL, "usage: test_conformance_collective NAME");
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        collective_case_t *self = calloc(1, sizeof *self);
+        printf("%s\n", checks[i].name);
+        self->ops = ops;
+        self->threads = 2;
+        self->per_step = 1;
+        self->bucket = 1 << 20;
+        self->checked = true;
+        checks[i].check(self);
+        free(self);
+    }
+    return 0;
+}
