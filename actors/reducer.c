@@ -13,6 +13,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/reducer.h"
 #include "runtime/host/actor.h"
+#include "runtime/interface/collective.h"
 #include "runtime/interface/kind.h"
 #include "runtime/posts/roots.h"
 #include "runtime/posts/tensor.h"
@@ -27,11 +28,18 @@ typedef struct {
     tnd_roots_t roots;
 } reducer_t;
 
+/*  By tnd_through_t. */
+static const char *const through_names[] = {"auto", "host", "nccl"};
+
 static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
                                  tnd_error_t *error)
 {
+    const tnd_reducer_options_t *options = instance->options;
+    const tnd_collective_ops_t *ops;
     int column;
-    return tnd_reduction_weight_column(instance->options, &stream->fed, &column, error);
+    TND_TRY(tnd_collective_find(&ops, through_names[options->through], (tnd_order_t)options->order,
+                                error));
+    return tnd_reduction_weight_column(options, &stream->fed, &column, error);
 }
 
 /*  Of each round that is open: the nodes of one feeder, and its word that it has the result. */
@@ -216,7 +224,18 @@ static const tnd_option_t options[] = {
      .help = "between hosts, arrays of one type and operation that are posted one after the other "
              "are reduced together, up to so many bytes; 0B: each by itself.  The bits are the "
              "same"},
+    {TND_OPTION(tnd_reducer_options_t, order, ENUM, GRAPH), .fallback = "tree",
+     .choices = "tree|any",
+     .help =
+         "the order in which values are added: along a fixed tree over the replicas, which gives "
+         "the same bits on any devices and hosts, or any, which no collective of this version has"},
+    {TND_OPTION(tnd_reducer_options_t, through, ENUM, PLACE), .fallback = "auto",
+     .choices = "auto|host|nccl",
+     .help = "what carries and adds the values: the processors of the hosts, or NCCL, which this "
+             "version lacks; auto: what there is.  With `order: tree` the bits are the same"},
 };
+
+_Static_assert(TND_ORDER_TREE == 0 && TND_ORDER_ANY == 1, "as the choices of `order`");
 
 const tnd_kind_t tnd_kind_reducer = {
     .spec =

@@ -150,9 +150,14 @@ typedef struct {
     bool digest;
 } tnd_feeder_options_t;
 
+/*  What carries and adds the values of a reducer. */
+typedef enum { TND_THROUGH_AUTO, TND_THROUGH_HOST, TND_THROUGH_NCCL } tnd_through_t;
+
 typedef struct {
     const char *weight; /* NULL: means are weighted by rows */
     uint64_t bucket;    /* bytes of values that are reduced together, at most */
+    int order;          /* tnd_order_t */
+    int through;        /* tnd_through_t */
 } tnd_reducer_options_t;
 
 #endif

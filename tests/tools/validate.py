@@ -319,6 +319,38 @@ def test_an_operation_that_does_not_fit_is_an_error_of_every_command(folder):
               "`yy`", "did you mean `y`?", "1 error")
 
 
+def test_how_a_reducer_adds_is_refused_where_this_program_cannot(folder):
+    arrays(folder)
+
+    def reducer(options):
+        return topology(folder, actors=FEED % "" + f"  mean: {{kind: reducer{options}}}\n",
+                        links=FED[:-1] + [FED[-1] + " <-> mean"])
+
+    def fingerprint(path):
+        return json.loads(run("explain", path, "--json")[1])["fingerprint"]
+    plain = fingerprint(reducer(""))
+    for options in (", order: tree", ", through: auto", ", through: host", ", order: tree, through: host"):
+        path = reducer(options)
+        same(run("validate", path)[0], 0, options)
+        same(fingerprint(path), plain, options)
+    tree = "write `order: tree`, which gives the same bits everywhere"
+    for command in ("validate", "run"):
+        path = reducer(", through: nccl")
+        code, _, err = run(command, path)
+        same(code, 78, command)
+        holds(err, place("T062", path, "nccl") + ": mean: this program cannot reduce `through: nccl`: it has host "
+              "only; write that, or `auto`", "1 error")
+        for through in ("auto", "host"):
+            path = reducer(f", through: {through}, order: any")
+            code, _, err = run(command, path)
+            same(code, 78, command)
+            holds(err, place("T062", path, "any}") + ": mean: `order: any` is not possible: what carries the "
+                  "values adds along the tree; " + tree, "1 error")
+    code, _, err = run("validate", reducer(", order: ring"))
+    same(code, 78)
+    holds(err, "ring", "tree", "any")
+
+
 LEAKING = "rows that are kept for validation are trained on"
 FIXED = "reshuffle_each_iteration: false"
 
