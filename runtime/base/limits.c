@@ -261,6 +261,13 @@ uint32_t tnd_processors_allowed(void)
     return online > 0 ? (uint32_t)online : 1;
 }
 
+uint32_t tnd_processors_allowed_of(int process)
+{
+    cpu_set_t allowed;
+    bool known = process > 0 && sched_getaffinity(process, sizeof allowed, &allowed) == 0;
+    return known ? (uint32_t)CPU_COUNT(&allowed) : 0;
+}
+
 double tnd_cores_allowed(void)
 {
     tnd_group_limits_t limits;

@@ -271,6 +271,7 @@ static void record_backlog(const tnd_leader_t *self, tnd_run_page_t *page)
         snprintf(page->metrics_path, sizeof page->metrics_path, "%s", backlog.path);
     write_to(&page->metrics_waits_ns, backlog.since_ns);
     write_to(&page->metrics_dropped, backlog.dropped);
+    write_to(&page->metrics_reason, (uint64_t)backlog.reason);
 }
 
 static void record_pause(const tnd_leader_t *self, tnd_run_page_t *page)

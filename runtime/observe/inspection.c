@@ -348,6 +348,7 @@ static void take_limits(const tnd_inspection_t *look)
         if (strcmp(names, last) != 0)
             tnd_group_limits_of("", process->process, &limits);
         memcpy(last, names, sizeof last);
+        process->processors = tnd_processors_allowed_of(process->process);
         process->cores = limits.cores;
         process->throttled_ns = limits.throttled_ns;
         snprintf(process->cores_by, sizeof process->cores_by, "%s", limits.cores_by);

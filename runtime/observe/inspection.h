@@ -27,6 +27,7 @@ typedef struct {
     bool stopped;          /* by a signal, such as Ctrl-Z gives */
     bool foreign;          /* the file is another user's: what it says of hosts is not trusted */
     bool here;             /* it runs on this machine by that number */
+    uint32_t processors;   /* that it may run on; 0: not known */
     double cores;          /* that its control groups allow; 0: no limit, or not known */
     char cores_by[128];    /* the file that says so */
     uint64_t throttled_ns; /* by them, so far */

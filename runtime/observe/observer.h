@@ -44,6 +44,7 @@ typedef struct {
     const char *path;  /* NULL: none are written */
     uint64_t since_ns; /* since when the next line waits (monotonic clock); 0: none waits */
     uint64_t dropped;  /* lines, so far */
+    int reason; /* errno of a write that failed, after which no line is written; 0: none did */
 } tnd_backlog_t;
 
 typedef struct tnd_observer {

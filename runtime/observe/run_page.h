@@ -97,6 +97,7 @@ typedef struct {
     char metrics_path[256];            /* where metrics are written; "": nowhere */
     _Atomic uint64_t metrics_waits_ns; /* since when the next line waits; 0: none does */
     _Atomic uint64_t metrics_dropped;  /* lines */
+    _Atomic uint64_t metrics_reason;   /* errno of a write that failed; 0: none did */
     _Atomic uint64_t paused_ns;        /* when a user asked for a pause; 0: not paused */
     _Atomic uint64_t paused_step;  /* the first that is not started; TND_UNKNOWN: not known yet */
     _Atomic uint64_t paused_by[4]; /* that user, 32 bytes */

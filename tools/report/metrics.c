@@ -134,6 +134,7 @@ void tnd_metrics_backlog(const tnd_metrics_t *self, tnd_backlog_t *backlog)
         return;
     backlog->since_ns = tnd_line_writer_waits_since(self->writer);
     backlog->dropped = tnd_line_writer_dropped(self->writer);
+    backlog->reason = tnd_line_writer_reason(self->writer);
 }
 
 tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t *dropped_p,

@@ -266,14 +266,21 @@ static void find_output(const tnd_run_view_t *view, const tnd_inspected_t *proce
         return;
     uint64_t since = page->metrics_waits_ns;
     since = since != 0 && now > since ? now - since : 0;
-    if (since < output_ns && page->metrics_dropped == 0)
+    bool failed = page->metrics_reason != 0;
+    if (since < output_ns && page->metrics_dropped == 0 && !failed)
         return;
     tnd_fault_t fault;
     char time[24];
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_OUTPUT, &who, NULL);
     fault.since_ns = since;
-    if (since >= output_ns)
+    if (failed)
+        snprintf(
+            fault.text, sizeof fault.text,
+            "%s, the file of the metrics, cannot be written: %s; the run continues, and writes "
+            "no more of them",
+            page->metrics_path, strerror((int)page->metrics_reason));
+    else if (since >= output_ns)
         snprintf(fault.text, sizeof fault.text,
                  "%s, the file of the metrics, has taken nothing for %s; the run continues",
                  page->metrics_path, tnd_duration_text(since, time));
@@ -282,7 +289,8 @@ static void find_output(const tnd_run_view_t *view, const tnd_inspected_t *proce
                  "%s, the file of the metrics, is too slow; the run continues", page->metrics_path);
     snprintf(fault.evidence, sizeof fault.evidence, "%" PRIu64 " lines were dropped",
              page->metrics_dropped);
-    strcpy(fault.action, "read it faster if it is a pipe, or write to another disk");
+    strcpy(fault.action, failed ? "write them elsewhere in the next run"
+                                : "read it faster if it is a pipe, or write to another disk");
     tnd_verdict_add(verdict, &fault);
 }
 

@@ -42,6 +42,9 @@ static const double worth_saying = 0.2;
 /*  More work takes no processor from a control group that throttles for more than this share. */
 static const double throttled_share = 0.01;
 
+/*  Rows that are filtered are named if they are more than this share. */
+static const double filtered_share = 0.5;
+
 /*  A limit is judged over at least so many steps. */
 enum { STEPS = 3, CALM_SECONDS = 8 };
 
@@ -291,9 +294,20 @@ static void say_disk(const search_t *search, tnd_verdict_t *verdict)
 /*  What the actor that limits the run can have; 0: not known. */
 static double processors_of(const search_t *search)
 {
+    const tnd_inspected_t *process = search->who.process;
     double processors = search->view->after->load.processors;
-    double quota = search->who.process->cores;
+    double quota = process->cores;
+    if (process->processors > 0 && (processors == 0 || process->processors < processors))
+        processors = process->processors;
     return quota > 0 && (processors == 0 || quota < processors) ? quota : processors;
+}
+
+/*  Whether the worker that limits the run computes, and other threads have all processors. */
+static bool lacks_processor(const search_t *search)
+{
+    tnd_times_t times;
+    times_of(search, &search->who, &times);
+    return crowd_of(search, &search->who) > 0 && times.cpu + times.run_queue > times.wait_io;
 }
 
 /*  What is to be done for one more worker: some may be asleep, because `scale` or the tuner put them
@@ -327,7 +341,7 @@ static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
         workers += !who.page->asleep;
         asleep = asleep || who.page->asleep != 0;
     }
-    if (workers == 0 || busy <= 0 || busy < worth_workers * workers ||
+    if (workers == 0 || busy <= 0 || busy < worth_workers * workers || lacks_processor(search) ||
         tnd_run_view_throttled(search->view, search->who.process) > throttled_share)
         return;
     double gain = rate * (workers + 1) / busy;
@@ -403,7 +417,10 @@ static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
     if (search->most >= link_works ||
         !tnd_slow_link_find(search->view, search->seconds, verdict->rows_per_second, &link))
         return false;
-    tnd_slow_link_add(&link, verdict);
+    if (link.slow)
+        tnd_slow_link_add(&link, verdict);
+    else
+        tnd_verdict_limit(verdict, TND_BOUND_LINK, &link.from, NULL, 1);
     tnd_slow_link_say(search->view, &link, verdict);
     return true;
 }
@@ -531,6 +548,41 @@ static bool limit_by_transfer(const search_t *search, tnd_verdict_t *verdict)
     return true;
 }
 
+/*  Models are written while no step runs. */
+static bool limit_by_save(const search_t *search, tnd_verdict_t *verdict)
+{
+    const tnd_run_view_t *view = search->view;
+    const tnd_device_page_t *device = NULL;
+    tnd_seen_t who, slowest = {NULL, NULL};
+    double most = search->most > clear_share ? search->most : clear_share;
+    TND_EACH_ACTOR(view, who)
+    {
+        const tnd_statistics_t *old = tnd_run_view_before(view, &who);
+        for (uint32_t d = 0; old != NULL && d < who.page->device_count && d < old->device_count;
+             d++) {
+            const tnd_device_page_t *is = &who.page->devices[d];
+            double share = share_of_times(
+                search,
+                tnd_device_spent(&old->devices[d], 1 << TND_DEVICE_KEEP, view->before->now_ns),
+                tnd_device_spent(is, 1 << TND_DEVICE_KEEP, view->after->now_ns));
+            if (share <= most)
+                continue;
+            most = share;
+            slowest = who;
+            device = is;
+        }
+    }
+    if (device == NULL)
+        return false;
+    tnd_verdict_limit(verdict, TND_BOUND_SAVE, &slowest, device, most);
+    strcpy(verdict->limit.advice, "a larger `checkpoint: every`, or a faster disk");
+    tnd_verdict_say(verdict, "; ");
+    say_name(view, verdict, &slowest);
+    tnd_verdict_say(verdict, " (%s) writes its model %.0f %% of the time: %s would help",
+                    device->name, 100 * most, verdict->limit.advice);
+    return true;
+}
+
 /*  What a device loses while another actor limits the rate. */
 static void say_starved(const search_t *search, tnd_verdict_t *verdict)
 {
@@ -574,6 +626,16 @@ static void say_full_cache(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     }
 }
 
+/*  Rows that are read and worked on in vain. */
+static void say_filtered(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = view->record != NULL ? view->record->page : NULL;
+    double rows = page != NULL ? (double)(page->read + page->added) : 0;
+    if (rows > 0 && (double)page->filtered > filtered_share * rows)
+        tnd_verdict_say(verdict, "; %.3g %% of the rows are filtered",
+                        100 * (double)page->filtered / rows);
+}
+
 void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     uint64_t seconds = seconds_of(view);
@@ -598,8 +660,8 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     search_t search = search_clear(view);
     if (limit_by_link(&search, verdict) || limit_by_program(&search, verdict) ||
-        limit_by_transfer(&search, verdict) || limit_by_depth(&search, verdict) ||
-        search.who.page == NULL)
+        limit_by_save(&search, verdict) || limit_by_transfer(&search, verdict) ||
+        limit_by_depth(&search, verdict) || search.who.page == NULL)
         return;
     bool step = search.device != NULL;
     tnd_verdict_limit(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,
@@ -614,6 +676,7 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         say_disk(&search, verdict);
         say_starved(&search, verdict);
         say_full_cache(view, verdict);
+        say_filtered(view, verdict);
     }
     if (search.lags)
         tnd_verdict_say(verdict, ", which makes %.0f rows/s; buffers feed the rest", search.rate);

@@ -15,6 +15,9 @@ static const double delay_s = 0.05;
 /*  Nothing arrives by a slow connection for at least this, while bytes are on the way. */
 static const uint64_t silent_ns = 1000000000;
 
+/*  What is seen now is compared with so many of the last seconds. */
+enum { JUDGED_SECONDS = 4 };
+
 /*  Bytes that the workers of `from` have sent and those of `to` have not received. */
 static double bytes_on_the_way(const tnd_run_view_t *view, const tnd_statistics_t *from,
                                const tnd_statistics_t *to)
@@ -112,33 +115,63 @@ static double rate_of(const tnd_run_view_t *view, double rows_per_second,
     return rows > 0 ? rows_per_second * bytes / rows : 0;
 }
 
-static bool is_slow(const tnd_run_view_t *view, uint64_t seconds, double rows_per_second,
-                    tnd_slow_link_t *link)
+/*  The rows per second that the actor at its end made in the last seconds. */
+static double rate_of_history(uint64_t seconds, const tnd_slow_link_t *link)
+{
+    uint64_t rows = 0;
+    for (uint64_t age = 0; age < seconds; age++)
+        rows += tnd_seen_second(&link->to, age)->rows;
+    const tnd_statistics_t *page = link->to.page;
+    double bytes = page->rows_in > 0 ? (double)page->bytes_in / (double)page->rows_in : 0;
+    return bytes * (double)rows / (double)seconds;
+}
+
+/*  Whether both ends wait at this moment, and did in the last seconds, in which a block arrived now and
+ *  then. */
+static bool was_slow(const tnd_run_view_t *view, tnd_slow_link_t *link)
+{
+    uint64_t out = tnd_seen_seconds(&link->from), in = tnd_seen_seconds(&link->to);
+    uint64_t seconds = in < out ? in : out;
+    seconds = seconds < JUDGED_SECONDS ? seconds : JUDGED_SECONDS;
+    if (seconds == 0 || silent_for(view, link) == 0 || !both_wait(view, seconds, link))
+        return false;
+    link->rate = rate_of_history(seconds, link);
+    return link->on_the_way > 0 && link->on_the_way >= delay_s * link->rate;
+}
+
+/*  Fills all but the ends of a connection.  Returns whether both ends wait for it. */
+static bool is_awaited(const tnd_run_view_t *view, uint64_t seconds, double rows_per_second,
+                       tnd_slow_link_t *link)
 {
     if (!may_be_slow(view, &link->from, &link->to))
         return false;
     link->rate = rate_of(view, rows_per_second, link);
     link->on_the_way = bytes_on_the_way(view, link->from.page, link->to.page);
     link->silent_ns = silent_for(view, link);
-    if (link->on_the_way > 0 && link->silent_ns >= silent_ns)
+    link->slow = link->on_the_way > 0 && link->silent_ns >= silent_ns;
+    if (link->slow)
         return true;
     link->silent_ns = 0;
-    return link->rate > 0 && link->on_the_way >= delay_s * link->rate &&
-           both_wait(view, seconds, link);
+    if (link->rate <= 0)
+        return link->slow = was_slow(view, link);
+    link->slow = link->on_the_way >= delay_s * link->rate;
+    return both_wait(view, seconds, link);
 }
 
 bool tnd_slow_link_find(const tnd_run_view_t *view, uint64_t seconds, double rows_per_second,
                         tnd_slow_link_t *link)
 {
     tnd_seen_t from;
+    *link = (tnd_slow_link_t){.slow = false};
     TND_EACH_ACTOR(view, from)
-    for (uint32_t i = 0; i < from.page->peer_count; i++) {
-        *link = (tnd_slow_link_t){from, tnd_run_view_instance(view, from.page->peers[i]), 0, 0, 0};
-        if (!from.page->upstream[i] && link->to.page != NULL &&
-            is_slow(view, seconds, rows_per_second, link))
-            return true;
+    for (uint32_t i = 0; i < from.page->peer_count && !link->slow; i++) {
+        tnd_slow_link_t seen = {from, tnd_run_view_instance(view, from.page->peers[i]), 0, 0, 0, 0};
+        if (!from.page->upstream[i] && seen.to.page != NULL &&
+            is_awaited(view, seconds, rows_per_second, &seen) &&
+            (seen.slow || link->from.page == NULL))
+            *link = seen;
     }
-    return false;
+    return link->from.page != NULL;
 }
 
 void tnd_slow_link_say(const tnd_run_view_t *view, const tnd_slow_link_t *link,
@@ -164,6 +197,9 @@ void tnd_slow_link_add(const tnd_slow_link_t *link, tnd_verdict_t *verdict)
     if (link->silent_ns > 0)
         snprintf(how, sizeof how, "nothing has arrived for %s, %.2f MB are on the way",
                  tnd_duration_text(link->silent_ns, time), link->on_the_way * 1e-6);
+    else if (link->rate <= 0)
+        snprintf(how, sizeof how, "both ends wait for it, and %.2f MB are on the way",
+                 link->on_the_way * 1e-6);
     else
         snprintf(how, sizeof how, "%.2f MB/s, and both ends wait for it", link->rate * 1e-6);
     snprintf(fault.text, sizeof fault.text,

@@ -16,9 +16,10 @@ typedef struct {
     double rate;        /* bytes per second; 0: none has arrived yet */
     double on_the_way;  /* bytes */
     uint64_t silent_ns; /* for how long nothing has arrived; 0: something does */
+    bool slow;          /* false: both ends wait for it, but bytes arrive soon */
 } tnd_slow_link_t;
 
-/*  Finds a slow connection.  `seconds`: of the histories, over which it is judged; 0: the time between
+/*  Finds a connection that both ends wait for, rather a slow one.  `seconds`: of the histories, over which it is judged; 0: the time between
  *  the two looks.  `rows_per_second`: that are fed.  Returns false if there is none. */
 bool tnd_slow_link_find(const tnd_run_view_t *view, uint64_t seconds, double rows_per_second,
                         tnd_slow_link_t *link);

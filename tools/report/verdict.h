@@ -73,7 +73,8 @@ typedef struct {
     X(PROGRAM, "program")   /* that runs between two steps */                                      \
     X(DEPTH, "depth")       /* step and batch take turns */                                        \
     X(LINK, "link")         /* between two hosts */                                                \
-    X(TRANSFER, "transfer") /* of rows to a device */
+    X(TRANSFER, "transfer") /* of rows to a device */                                              \
+    X(SAVE, "save")         /* of models */
 
 typedef enum {
 #define TND_BOUND(name, text) TND_BOUND_##name,

@@ -180,6 +180,21 @@ static void describe_silence(tnd_fault_t *fault, const tnd_run_view_t *view,
     }
 }
 
+/*  The state of a replica is lost with its process. */
+static bool has_replicas(const tnd_inspected_t *process)
+{
+    for (uint32_t a = 0; a < process->count; a++)
+        if (process->actors[a].role == TND_ROLE_FEEDER)
+            return true;
+    return false;
+}
+
+static bool has_checkpoint(const tnd_run_view_t *view)
+{
+    return view->record != NULL && view->record->page != NULL &&
+           view->record->page->checkpoint_step > 0;
+}
+
 void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
                           const tnd_inspected_t *process)
 {
@@ -202,12 +217,15 @@ void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
     if (process->killed) {
         snprintf(fault->text, sizeof fault->text, "host %s (%s): process %d was %s %s ago",
                  process->host, actors, process->process, tnd_death_text(process, death), time);
-        describe_restarts(view, process->host, fault);
         const tnd_run_page_t *page = process->record.page;
-        bool leads = page != NULL && page->host == 0;
-        if (leads)
+        bool ends = (page != NULL && page->host == 0) || has_replicas(process);
+        if (ends)
+            strcpy(fault->evidence, "the run ends without it");
+        else
+            describe_restarts(view, process->host, fault);
+        if (ends)
             snprintf(fault->action, sizeof fault->action, "start the run again%s",
-                     page->checkpoint_step > 0 ? " with --resume" : "");
+                     has_checkpoint(view) ? " with --resume" : "");
         else
             snprintf(fault->action, sizeof fault->action,
                      "start it again by the same command with --host %s", process->host);
@@ -531,7 +549,7 @@ static bool end_at_worker(const walk_t *walk)
 static bool end_at_link(const walk_t *walk)
 {
     tnd_slow_link_t link;
-    if (!tnd_slow_link_find(walk->view, 0, 0, &link) || link.silent_ns == 0)
+    if (!tnd_slow_link_find(walk->view, 0, 0, &link) || !link.slow)
         return false;
     tnd_slow_link_add(&link, walk->verdict);
     tnd_slow_link_say(walk->view, &link, walk->verdict);

@@ -1,4 +1,5 @@
 /*  Covers tools/report/bottleneck.h: from pages to the bottleneck. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "run_fixture.h"
@@ -361,6 +362,29 @@ Test(bottleneck, metrics_that_are_not_read_are_a_fault_of_a_run_that_flows)
     page->metrics_dropped = 7;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->evidence, "7 lines were dropped");
+    page->metrics_reason = ENOSPC;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->text,
+                     "m.fifo, the file of the metrics, cannot be written: No space left on device; "
+                     "the run continues, and writes no more of them");
+}
+
+/*  Host c has a replica, whose state is lost with it; the other one only works on rows. */
+Test(bottleneck, a_host_with_replicas_is_not_said_to_come_back)
+{
+    tnd_run_page_t *page = flows_by_the_page();
+    processes[1].killed = true;
+    processes[1].last_ns = now_ns - second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_KILLED)->evidence, "the run ends without it");
+    cr_assert_str_eq(fault(TND_CAUSE_KILLED)->action, "start the run again");
+    page->checkpoint_step = 7;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_KILLED)->action, "start the run again with --resume");
+    pages[FEED_C].role = TND_ROLE_WORKER;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_KILLED)->action,
+                     "start it again by the same command with --host c");
 }
 
 Test(bottleneck, more_than_one_bad_row_in_a_hundred_is_a_fault)

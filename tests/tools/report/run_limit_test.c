@@ -62,6 +62,74 @@ Test(run_limit, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
     pages[PREP].bytes_out = 1010000; /* 10 ms of what is sent: a healthy network */
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_FLOWS);
+    /* It limits the rate nevertheless, because both ends wait for it and no actor is at work. */
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_LINK);
+    cr_assert_eq(verdict.fault_count, 0);
+    pages[READ].cpu_ns = old[READ].cpu_ns + second_ns / 2;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_WORK);
+}
+
+/*  Large blocks arrive one after another: at this moment the last one came 0.1 s ago. */
+Test(run_limit, a_connection_limits_between_two_blocks_that_arrive)
+{
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 2, .histories = 6};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].count = 2;
+    processes[1].count = 2;
+    processes[1].actors = &pages[BATCH];
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    processes[0].record.page->history_next = 4;
+    for (uint32_t i = 0; i < 6; i++)
+        processes[0].record.instances[i].history = i;
+    processes[1].record = processes[0].record;
+    for (uint64_t second = 0; second < 4; second++)
+        for (uint32_t i = READ; i <= BATCH; i++)
+            add_second(i, second, 0, 0);
+    processes[0].record.histories[BATCH].seconds[1].rows = 400; /* of 10 kB: 1 MB/s */
+    pages[BATCH].rows_in = 400;
+    pages[BATCH].bytes_in = 4000000;
+    pages[PREP].bytes_out = 4050000; /* 50 ms */
+    pages[BATCH].waiting_ns = now_ns - second_ns / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_STALLED);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_LINK, "%s", verdict.sentence);
+    cr_assert_str_eq(fault(TND_CAUSE_LINK)->text,
+                     "the connection prep.0 -> batch.0 (host a to host c) is slow: 1.00 MB/s, and "
+                     "both ends wait for it");
+    pages[PREP].bytes_out--;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_NONE, "%s", verdict.sentence);
+    free(memory);
+}
+
+Test(run_limit, a_feeder_that_writes_its_model_most_of_the_time_limits)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    device(FEED_A, TND_DEVICE_STEP, 0);
+    pages[FEED_A].devices[0].since_ns = now_ns;
+    for (int i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 10 * second_ns;
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    }
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    pages[FEED_A].blocks_out = 10;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_KEEP] = second_ns * 6 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_SAVE, "%s", verdict.sentence);
+    cr_assert_str_eq(tnd_bound_name(verdict.limit.bound), "save");
+    cr_assert_not_null(strstr(verdict.sentence, "(cpu:0) writes its model 60 % of the time: a "
+                                                "larger `checkpoint: every`, or a faster disk "
+                                                "would help"),
+                       "%s", verdict.sentence);
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_KEEP] = second_ns / 2;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_neq(verdict.limit.bound, TND_BOUND_SAVE, "%s", verdict.sentence);
 }
 
 /*  The first block of a run is on its way for a long time. */

@@ -128,6 +128,48 @@ Test(worker_gain, a_control_group_may_allow_less_than_there_is)
     expect("2 workers of prep", 0);
 }
 
+Test(worker_gain, no_advice_to_compute_more_where_other_threads_have_the_processors)
+{
+    works(PREP, 80);
+    works(READ, 10);
+    before.load.processors = after.load.processors = 2;
+    before.load.runnable = after.load.runnable = 3; /* the reader of the load is one of them */
+    expect("2 workers of prep", 1000 * 2 / 0.9);
+    before.load.runnable = after.load.runnable = 4;
+    expect("2 workers of prep", 0);
+    /* One that sleeps needs none. */
+    works(PREP, 30);
+    pages[PREP].state = TND_STATE_WORKING;
+    pages[PREP].since_ns = now_ns - second_ns * 8 / 10;
+    pages[PREP].wait_ns[__builtin_ctz(TND_WAIT_INPUT)] = 59 * second_ns + second_ns * 2 / 10;
+    expect("2 workers of prep", 2 * 1000 / 0.8);
+}
+
+/*  A process may be kept on some processors of a machine. */
+Test(worker_gain, processors_that_the_process_may_not_use_do_not_count)
+{
+    works(PREP, 80);
+    works(READ, 20);
+    after.load.processors = 8;
+    processes[0].processors = 1;
+    expect("2 workers of prep", 0);
+    processes[0].processors = 2;
+    expect("2 workers of prep", 2000);
+}
+
+Test(worker_gain, rows_that_are_mostly_filtered_are_named)
+{
+    tnd_run_page_t page = {.read = 800, .added = 200, .filtered = 501};
+    processes[0].record.page = &page;
+    works(PREP, 80);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(strstr(verdict.sentence, "; 50.1 % of the rows are filtered"), "%s",
+                       verdict.sentence);
+    page.filtered = 500;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_null(strstr(verdict.sentence, "filtered"), "%s", verdict.sentence);
+}
+
 /*  Of four thousand rows three thousand are from a store of 3 MiB; MEAN is a cache. */
 static const char *sentence_of_cache(uint64_t stored, uint64_t unkept)
 {
