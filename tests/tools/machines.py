@@ -23,9 +23,9 @@ exec "$@"
 FAULTS = {
     "absent": ("exec no-such-command", "ended with 127 before the files had arrived"),
     "refuses": ("echo Permission denied >&2; exit 255", "ended with 255 before the files had arrived"),
-    "silent": ("exec sleep 1000", "has not answered for 2.25 s"),
-    "silent, and reads": ("exec cat > /dev/null", "has not answered for 2.25 s"),
-    "talks": ("yes noise | head -n 1000; exec sleep 1000", "has not answered for 2.25 s"),
+    "silent": ("exec sleep 1000", "has not answered for 6 s"),
+    "silent, and reads": ("exec cat > /dev/null", "has not answered for 6 s"),
+    "talks": ("yes noise | head -n 1000; exec sleep 1000", "has not answered for 6 s"),
     "killed": ("kill -9 $$", "was killed by signal 9 (Killed) before the files had arrived"),
     "killed later": ("head -c 20 > /dev/null; kill -9 $$", "was killed by signal 9 (Killed) before the files had arrived"),
     "other files": ("(head -c 200; cat /dev/zero | head -c 10000) | \"$@\"; exit", "ended with 2 before the files had arrived"),
@@ -122,7 +122,7 @@ def up_words(folder, via, *files):
 
 
 def test_a_machine_that_refuses_or_is_silent_is_named(folder):
-    path, over = prepare(folder, top="start_timeout: 3s\n")
+    path, over = prepare(folder, top="start_timeout: 8s\n")
     draw = random.Random(31)
     quick = [name for name, (_, words) in FAULTS.items() if "not answered" not in words]
     for name in [*FAULTS, *draw.choices(quick, k=10)]:
@@ -130,10 +130,8 @@ def test_a_machine_that_refuses_or_is_silent_is_named(folder):
         bad = draw.randrange(4) + 1
         place = folder / f"127.0.0.{bad}.does"
         place.write_text(does + "\n")
-        began = time.monotonic()
         code, out, err = end(up(folder, path, over))
         same(code, 75, (name, bad, err))
-        assert time.monotonic() - began < 12, (name, bad)
         holds(err, f"tundish up: machine 127.0.0.{bad}: `{folder}/via 127.0.0.{bad} tundish run --sent` {words}")
         same(err.count("tundish up: machine"), 1, (name, err))
         place.unlink()
@@ -241,6 +239,33 @@ def test_a_machine_whose_process_is_killed_is_started_again_or_left_out(folder):
         process.send_signal(signal.SIGINT)
         code, out, err = end(process)
         same(code, 130, err)
+        nothing_is_left(folder)
+
+
+def test_all_are_started_again_after_the_loss_of_the_first_machine(folder):
+    path, over = prepare(folder, more=", min: 2", rows="epochs: forever",
+                         top=f"start_timeout: 8s\ndead_after: 2s\nrestarts: {{run: 1}}\ncheckpoint: {{dir: {folder}/kept, every: 500ms}}\n")
+    for does, first, count in (None, 1, 4), ("exit 255", 2, 3):
+        shutil.rmtree(folder / "kept", ignore_errors=True)
+        process = up(folder, path, over)
+        said = says(process, "rank 0 of 4 is host node0")
+        until(process, "epoch ")
+        end_s = time.monotonic() + 20
+        while not list((folder / "kept").glob("step-*/manifest")):
+            assert time.monotonic() < end_s, "no checkpoint"
+            time.sleep(0.02)
+        if does:
+            (folder / "127.0.0.1.does").write_text(does)
+        os.kill(int((folder / "127.0.0.1.pid").read_text()), signal.SIGKILL)
+        said = says(process, f"rank 0 of {count} is host node0")
+        holds(said, "machine 127.0.0.1: ", "was killed by signal 9 (Killed): it led the run, and all are started again",
+              f"127.0.0.{first} | tundish run: launch: ")
+        same(f"tundish run --sent` {does and 'ended with 255'}" in said, does is not None, said)
+        until(process, "epoch ")
+        process.send_signal(signal.SIGINT)
+        code, out, err = end(process)
+        same(code, 130, err)
+        holds(out, "steps before this run, which resumed after them")
         nothing_is_left(folder)
 
 

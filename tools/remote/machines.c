@@ -54,6 +54,13 @@ typedef struct {
     uint64_t ended_ns; /* 0: it has not */
 } machine_t;
 
+/*  After the loss of the first machine, which leads, all begin again. */
+typedef enum {
+    NOT_AGAIN,
+    OTHERS_END,  /* until none runs any more */
+    FIRST_BEGINS /* and the others once it has answered */
+} again_t;
+
 typedef struct {
     const tnd_request_t *request;
     tnd_hostlist_t list;
@@ -64,6 +71,13 @@ typedef struct {
     uint64_t answer_ns; /* the time of the start, of which they have three quarters to answer */
     uint64_t restarts;  /* starts again after a loss that are left */
     uint32_t spare_first, spare_end; /* ranks without which the run may begin */
+    uint32_t least;                  /* hosts of their range; 0: all */
+    bool may_drop;                   /* the first rank is of that range */
+    bool keeps;                      /* the run has checkpoints */
+    uint64_t dead_after_ns;
+    again_t again; /* the first machine was lost */
+    bool drops;    /* it is not there any more */
+    uint64_t again_ns;
     bool told;
     bool done; /* a machine succeeded, which it does only after the whole run did */
     int code;
@@ -204,6 +218,19 @@ static void become(char *const *words, const int *files, pid_t parent)
     _exit(NOT_FOUND);
 }
 
+/*  Before it is started again. */
+static void forget(machine_t *machine)
+{
+    machine->answered = machine->named = machine->killed = false;
+    machine->sent = 0;
+    machine->ended_ns = 0;
+    if (machine->out.file >= 0)
+        close(machine->out.file);
+    if (machine->err.file >= 0)
+        close(machine->err.file);
+    machine->out.file = machine->err.file = -1;
+}
+
 static bool start(up_t *up, machine_t *machine)
 {
     int in[2], out[2], err[2];
@@ -301,6 +328,17 @@ static void fail(up_t *up, int code, uint64_t wait_ns)
         up->press_ns = tnd_clock_now() + wait_ns;
 }
 
+/*  Whether the others begin without the first machine, which has not answered. */
+static bool begins_without_first(up_t *up)
+{
+    if (up->again != FIRST_BEGINS || !up->may_drop || up->spare_end <= up->least)
+        return false;
+    up->drops = true;
+    up->again = OTHERS_END;
+    up->again_ns = 0;
+    return true;
+}
+
 /*  A machine on which nothing runs.  If the run begins without it, it cannot come late. */
 static void miss(up_t *up, machine_t *machine, const char *why)
 {
@@ -310,7 +348,7 @@ static void miss(up_t *up, machine_t *machine, const char *why)
     machine->named = true;
     if (!machine->needed && machine->pid > 0)
         end_command(machine, SIGTERM);
-    if (!machine->needed || up->pressed > 0)
+    if (!machine->needed || up->pressed > 0 || begins_without_first(up))
         return;
     up->told = true;
     fail(up, TND_EXIT_PEER, 0);
@@ -331,16 +369,22 @@ static bool starts_again(up_t *up, uint32_t index, int status, const char *how)
     machine_t *machine = &up->machines[index];
     bool lost = WIFSIGNALED(status) || machine->code == TND_EXIT_PEER ||
                 (machine->code > 128 && machine->code != TND_EXIT_DRAINED);
-    if (!lost || index == 0 || up->restarts == 0 || up->done || up->ending.asked > 0 ||
-        up->code != TND_EXIT_OK)
+    if (lost && index > 0 && up->again == OTHERS_END)
+        return true;
+    if (!lost || up->restarts == 0 || up->done || up->ending.asked > 0 || up->code != TND_EXIT_OK)
         return false;
     up->restarts--;
-    tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s: it is started again",
-                     machine->name, machine->command, how);
-    machine->answered = machine->needed = false;
-    machine->sent = 0;
-    machine->ended_ns = 0;
-    return start(up, machine);
+    tnd_log_complain(
+        &up->log, machine->name, "up", "machine %s: `%s` %s: %s", machine->name, machine->command,
+        how, index == 0 ? "it led the run, and all are started again" : "it is started again");
+    if (index > 0) {
+        forget(machine);
+        machine->needed = false;
+        return start(up, machine);
+    }
+    up->again = OTHERS_END;
+    up->again_ns = tnd_clock_now() + up->dead_after_ns + patience_ns;
+    return true;
 }
 
 static void take_ended(up_t *up, uint32_t index, int status)
@@ -400,6 +444,7 @@ static void take_request(void *context, const char *cause)
 {
     up_t *up = context;
     tnd_log_complain(&up->log, "", "up", "%s%s", tnd_signals_answer(up->ending.asked), cause);
+    up->again = NOT_AGAIN;
     if (up->code == TND_EXIT_OK)
         up->code = TND_EXIT_DRAINED;
     if (up->pressed < up->ending.asked)
@@ -416,6 +461,104 @@ static void name_silent(up_t *up, uint64_t now)
         if (!up->machines[i].answered && up->machines[i].pid > 0 && !up->machines[i].named &&
             now >= up->machines[i].until_ns)
             miss(up, &up->machines[i], why);
+}
+
+/* --- what is sent ----------------------------------------------------------------------------- */
+
+/*  Options, variables and files, which are the same for all. */
+static int prepare_files(up_t *up, const tnd_request_t *request)
+{
+    tnd_sent_run_t sent;
+    tnd_error_t error;
+    if (tnd_sent_run_load(&sent, request->files, request->file_count, &error) != TND_OK)
+        return tnd_usage_error("up", "%s", error.text);
+    char **line = tnd_child_words(request, NULL, true, true); /* tundish run OPTIONS -- FILES */
+    size_t used = 0, count = 0;
+    while (line[count] != NULL)
+        count++;
+    sent.words = tnd_allocate_zeroed(count + 3, sizeof *sent.words);
+    for (size_t i = 2; strcmp(line[i], "--") != 0; i++)
+        sent.words[used++] = tnd_copy_string(line[i]);
+    tnd_child_words_free(line);
+    sent.words[used++] = tnd_copy_string("--launch=hand");
+    if (request->meet != NULL)
+        sent.words[used++] = tnd_format_string("--meet=%s", request->meet);
+    sent.variables = tnd_allocate_zeroed(5, sizeof *sent.variables);
+    sent.variables[0] = tnd_format_string("TUNDISH_HOSTS=%zu", up->list.count);
+    sent.variables[1] = tnd_format_string("TUNDISH_JOB=up-%" PRIx64 "-%d",
+                                          tnd_clock_read(CLOCK_REALTIME), (int)getpid());
+    sent.variables[2] = tnd_format_string(
+        "TUNDISH_LEADER=%s", request->leader != NULL ? request->leader : up->list.names[0]);
+    up->bytes = tnd_sent_run_write(&sent, &up->size);
+    tnd_sent_run_free(&sent);
+    return TND_EXIT_OK;
+}
+
+/*  What the machine has to do; the files are ready. */
+static void set_rank(up_t *up, uint32_t rank)
+{
+    up->machines[rank].needed = rank < up->spare_first || rank >= up->spare_end;
+    tnd_sent_run_head(up->machines[rank].head, rank, up->bytes, up->size);
+}
+
+/* --- all again -------------------------------------------------------------------------------- */
+
+static void drop_first(up_t *up)
+{
+    up->drops = false;
+    up->count--;
+    up->spare_end--;
+    tnd_remote_command_free(up->machines[0].words);
+    free(up->machines[0].command);
+    memmove(up->machines, up->machines + 1, up->count * sizeof *up->machines);
+    free(up->list.names[0]);
+    up->list.count--;
+    memmove(up->list.names, up->list.names + 1, up->list.count * sizeof *up->list.names);
+}
+
+/*  Once no command runs, the first machine begins: with a new name of the job, so that nothing that is
+ *  left over can take part. */
+static void begin_first(up_t *up)
+{
+    tnd_request_t request = *up->request;
+    for (uint32_t i = 0; i < up->count; i++)
+        if (up->machines[i].pid > 0)
+            end_command(&up->machines[i], SIGKILL);
+    if (up->running > 0)
+        return;
+    if (up->drops)
+        drop_first(up);
+    if (up->keeps)
+        request.resume = "latest";
+    free(up->bytes);
+    up->bytes = NULL;
+    if (prepare_files(up, &request) != TND_EXIT_OK)
+        fail(up, TND_EXIT_FAILED, 0);
+    for (uint32_t i = 0; i < up->count; i++) {
+        forget(&up->machines[i]);
+        set_rank(up, i);
+    }
+    up->again = up->code == TND_EXIT_OK && start(up, up->machines) ? FIRST_BEGINS : NOT_AGAIN;
+}
+
+static void begin_others(up_t *up)
+{
+    up->again = NOT_AGAIN;
+    for (uint32_t i = 1; i < up->count; i++)
+        if (!start(up, &up->machines[i]))
+            fail(up, TND_EXIT_FAILED, 0);
+}
+
+static void begin_again(up_t *up)
+{
+    if (up->again == OTHERS_END && (up->done || up->code != TND_EXIT_OK)) {
+        up->again = NOT_AGAIN;
+        fail(up, up->machines[0].code, 0);
+    } else if (up->again == OTHERS_END && (up->running == 0 || tnd_clock_now() >= up->again_ns)) {
+        begin_first(up);
+    } else if (up->again == FIRST_BEGINS && up->machines[0].answered) {
+        begin_others(up);
+    }
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -453,7 +596,7 @@ static void watch(up_t *up, int signals)
 {
     enum { LOOK_MS = 100 };
     struct pollfd *files = tnd_allocate_zeroed(FILES * (size_t)up->count + 1, sizeof *files);
-    for (bool open = true; open || up->running > 0;) {
+    for (bool open = true; open || up->running > 0 || up->again != NOT_AGAIN;) {
         open = false;
         files[0] = (struct pollfd){.fd = signals, .events = POLLIN};
         for (uint32_t i = 0; i < up->count; i++)
@@ -465,6 +608,7 @@ static void watch(up_t *up, int signals)
             tnd_signals_read(signals, &up->ending,
                              &(tnd_signal_reader_t){take_children, take_request, up});
         name_silent(up, tnd_clock_now());
+        begin_again(up);
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
     }
@@ -516,45 +660,14 @@ static int prepare_machines(up_t *up)
     for (uint32_t i = 0; i < up->count; i++) {
         machine_t *machine = &up->machines[i];
         machine->name = up->list.names[i];
-        machine->needed = i < up->spare_first || i >= up->spare_end;
         machine->words =
             tnd_remote_command_new(up->request->via, machine->name, machine->name, ours, &error);
         if (machine->words == NULL)
             return tnd_usage_error("up", "--on: %s: %s", machine->name, error.text);
         machine->command = join(machine->words);
-        tnd_sent_run_head(machine->head, i, up->bytes, up->size);
+        set_rank(up, i);
         up->width = strlen(machine->name) > up->width ? strlen(machine->name) : up->width;
     }
-    return TND_EXIT_OK;
-}
-
-/*  Options, variables and files, which are the same for all. */
-static int prepare_files(up_t *up)
-{
-    const tnd_request_t *request = up->request;
-    tnd_sent_run_t sent;
-    tnd_error_t error;
-    if (tnd_sent_run_load(&sent, request->files, request->file_count, &error) != TND_OK)
-        return tnd_usage_error("up", "%s", error.text);
-    char **line = tnd_child_words(request, NULL, true, true); /* tundish run OPTIONS -- FILES */
-    size_t used = 0, count = 0;
-    while (line[count] != NULL)
-        count++;
-    sent.words = tnd_allocate_zeroed(count + 3, sizeof *sent.words);
-    for (size_t i = 2; strcmp(line[i], "--") != 0; i++)
-        sent.words[used++] = tnd_copy_string(line[i]);
-    tnd_child_words_free(line);
-    sent.words[used++] = tnd_copy_string("--launch=hand");
-    if (request->meet != NULL)
-        sent.words[used++] = tnd_format_string("--meet=%s", request->meet);
-    sent.variables = tnd_allocate_zeroed(5, sizeof *sent.variables);
-    sent.variables[0] = tnd_format_string("TUNDISH_HOSTS=%zu", up->list.count);
-    sent.variables[1] = tnd_format_string("TUNDISH_JOB=up-%" PRIx64 "-%d",
-                                          tnd_clock_read(CLOCK_REALTIME), (int)getpid());
-    sent.variables[2] = tnd_format_string(
-        "TUNDISH_LEADER=%s", request->leader != NULL ? request->leader : up->list.names[0]);
-    up->bytes = tnd_sent_run_write(&sent, &up->size);
-    tnd_sent_run_free(&sent);
     return TND_EXIT_OK;
 }
 
@@ -567,6 +680,10 @@ static int check(up_t *up)
         const tnd_plan_t *plan = tnd_graph_plan(graph);
         up->answer_ns = plan->start_timeout_ns;
         up->restarts = plan->restarts.run;
+        up->keeps = plan->checkpoint != NULL;
+        up->dead_after_ns = plan->dead_after_ns;
+        up->least = plan->least;
+        up->may_drop = plan->least > 0 && plan->rest_first == 0 && request->leader == NULL;
         if (plan->least > 0) {
             up->spare_first = plan->rest_first > 0 ? plan->rest_first : 1; /* rank 0 leads */
             up->spare_end = plan->rest_first + plan->rest_count;
@@ -591,7 +708,7 @@ static int prepare(up_t *up)
     if (code == TND_EXIT_OK)
         code = check(up);
     if (code == TND_EXIT_OK)
-        code = prepare_files(up);
+        code = prepare_files(up, request);
     if (code == TND_EXIT_OK)
         code = prepare_machines(up);
     if (code == TND_EXIT_OK &&
