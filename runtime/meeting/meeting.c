@@ -2,6 +2,7 @@
 #include "runtime/meeting/meeting.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -40,6 +41,10 @@ static const uint64_t address_ns = 300000000, answer_ns = 2000000000, probe_ns =
 /*  How often a name is looked up that may be that of an earlier pod. */
 static const uint64_t renew_ns = 1000000000;
 
+/*  How often is looked whether this process was asked to end, and how long the leader has to know
+ *  it and to answer that. */
+static const uint64_t ended_look_ns = 100000000, ended_answer_ns = 3000000000;
+
 /*  How much longer than others rank 0 may take to end a session whose hosts were lost. */
 static const uint64_t session_end_ns = 20000000000;
 
@@ -59,6 +64,11 @@ typedef struct {
     uint32_t turn;           /* the address of it that is dialled */
     uint64_t turn_ns;        /* until when, unless it answers */
     bool is_answered;        /* rank 0 refused this process */
+    bool (*is_ended)(void);  /* of the wish */
+    uint64_t ended_ns;       /* when this process knew it; 0: it does not */
+    bool end_told;           /* to rank 0 */
+    bool all_end;            /* rank 0 says so */
+    uint32_t seat;           /* the port by which rank 0 knows this process */
     tnd_error_t *error;
 } meeting_t;
 
@@ -91,6 +101,18 @@ static tnd_terms_t terms_of_meeting(void)
 {
     return (tnd_terms_t){
         .graph = {meeting_terms[0], meeting_terms[1]}, .abi = TND_WIRE_ABI, .listener = LEADS};
+}
+
+static bool is_ended(const meeting_t *self)
+{
+    return self->is_ended != NULL && self->is_ended();
+}
+
+/*  Waits for an arrival, but looks now and then whether this process was asked to end. */
+static tnd_status_t wait_until(meeting_t *self, uint64_t until_ns)
+{
+    uint64_t look_ns = self->is_ended != NULL ? tnd_clock_now() + ended_look_ns : UINT64_MAX;
+    return tnd_hub_wait(self->hub, until_ns < look_ns ? until_ns : look_ns);
 }
 
 static void answer(meeting_t *self, uint32_t port, tnd_actor_id_t peer, uint32_t number,
@@ -199,6 +221,26 @@ static tnd_meeting_end_t take(meeting_t *self, tnd_roster_t *roster, const tnd_a
     return end_with(self, TND_MEETING_MISSED, text);
 }
 
+/*  A process was asked to end, and so all end before they have begun. */
+static tnd_meeting_end_t end_all(meeting_t *self, const tnd_roster_t *roster, uint32_t rank)
+{
+    char text[100];
+    snprintf(text, sizeof text, "drained before the start: rank %" PRIu32 " was asked to end",
+             rank);
+    tell_all(self, roster, TND_ROSTER_ANSWER_ENDED, text);
+    return end_with(self, TND_MEETING_ENDED, text);
+}
+
+/*  A process that has the list drains in the run. */
+static tnd_meeting_end_t take_end(meeting_t *self, const tnd_roster_t *roster,
+                                  const tnd_arrival_t *arrival)
+{
+    for (uint32_t r = 1; r < roster->own.size && !roster->is_closed; r++)
+        if (roster->seats[r].is_here && roster->seats[r].peer == arrival->peer)
+            return end_all(self, roster, r);
+    return TND_MEETING_HELD;
+}
+
 static tnd_meeting_end_t take_arrival(meeting_t *self, tnd_roster_t *roster, tnd_arrival_t *arrival)
 {
     tnd_meeting_end_t end = TND_MEETING_HELD;
@@ -212,6 +254,8 @@ static tnd_meeting_end_t take_arrival(meeting_t *self, tnd_roster_t *roster, tnd
     bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer);
     if (asks && arrival->msg.note.number == TND_ROSTER_HAS_LIST)
         (void)tnd_roster_leave(roster, arrival->peer);
+    else if (asks && arrival->msg.note.number == TND_ROSTER_IS_ENDED)
+        end = take_end(self, roster, arrival);
     else if (asks)
         end = take(self, roster, arrival);
     tnd_msg_drop(&arrival->msg, arrival->carry);
@@ -265,7 +309,9 @@ static tnd_meeting_end_t host(meeting_t *self, tnd_roster_t *roster)
             end = take_arrival(self, roster, &arrival);
         else if (tnd_roster_is_late(roster, tnd_clock_now()))
             end = miss(self, roster);
-        else if (tnd_hub_wait(self->hub, self->until_ns) != TND_OK)
+        else if (is_ended(self))
+            end = end_all(self, roster, 0);
+        else if (wait_until(self, self->until_ns) != TND_OK)
             return end_with(self, TND_MEETING_MISSED, "the processes cannot be waited for");
         if (end != TND_MEETING_HELD)
             return end;
@@ -333,7 +379,7 @@ static tnd_meeting_end_t lead(meeting_t *self)
     roster.least = self->plan->least;
     end = host(self, &roster);
     free(memory);
-    if (self->place->folder != NULL)
+    if (self->place->folder != NULL && (end != TND_MEETING_HELD || self->plan->restarts.run == 0))
         (void)tnd_meeting_file_remove(self->place, self->file.life, &error);
     return end;
 }
@@ -379,6 +425,7 @@ static tnd_status_t take_answer(meeting_t *self, const tnd_msg_t *msg, bool *sea
         return TND_AGAIN;
     }
     self->is_answered = true;
+    self->all_end = msg->note.number == TND_ROSTER_ANSWER_ENDED;
     return tnd_fail(self->error, "%s", why != NULL ? why : "rank 0 refused without a reason");
 }
 
@@ -405,6 +452,7 @@ static tnd_status_t take_word(meeting_t *self, tnd_arrival_t *arrival, uint64_t 
     case TND_ARRIVAL_MESSAGE:
         if (arrival->msg.kind == TND_MSG_JOIN_REQUEST)
             status = take_answer(self, &arrival->msg, seated_p);
+        self->seat = arrival->port;
         if (status == TND_OK)
             say(self, arrival->port, TND_ROSTER_HAS_LIST);
         tnd_msg_drop(&arrival->msg, arrival->carry);
@@ -513,6 +561,19 @@ static tnd_meeting_end_t give_up(meeting_t *self)
     return TND_MEETING_MISSED;
 }
 
+/*  Once this process was asked to end, rank 0 tells all.  Whether there was enough time for that. */
+static bool has_ended(meeting_t *self, bool seated)
+{
+    if (!is_ended(self))
+        return false;
+    if (self->ended_ns == 0)
+        self->ended_ns = tnd_clock_now();
+    if (seated && !self->end_told)
+        say(self, self->seat, TND_ROSTER_IS_ENDED);
+    self->end_told = seated;
+    return tnd_clock_now() >= self->ended_ns + ended_answer_ns;
+}
+
 static tnd_meeting_end_t attend(meeting_t *self)
 {
     uint64_t redial_ns[TND_MEETING_PORTS] = {0}; /* after a refusal; 0: it is dialled */
@@ -529,9 +590,13 @@ static tnd_meeting_end_t attend(meeting_t *self)
         if (tnd_hub_receive(self->hub, &arrival) == TND_OK) {
             tnd_status_t status = take_word(self, &arrival, redial_ns, &seated);
             if (status != TND_AGAIN)
-                return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_MISSED;
+                return status == TND_OK ? TND_MEETING_HELD
+                       : self->all_end  ? TND_MEETING_ENDED
+                                        : TND_MEETING_MISSED;
             continue;
         }
+        if (has_ended(self, seated))
+            return end_with(self, TND_MEETING_ENDED, "drained before the start");
         if (!by_file) {
             uint64_t renewed = seated ? UINT64_MAX : dial_by_name(self, redial_ns, tnd_clock_now());
             next = dial_again(self, redial_ns, tnd_clock_now());
@@ -541,7 +606,7 @@ static tnd_meeting_end_t attend(meeting_t *self)
         else if (dial_by_file(self, tnd_clock_now(), &next) != TND_OK)
             return TND_MEETING_PLACE;
         uint64_t until = seated ? UINT64_MAX : self->until_ns;
-        if (tnd_hub_wait(self->hub, next < until ? next : until) != TND_OK)
+        if (wait_until(self, next < until ? next : until) != TND_OK)
             break;
     }
     return give_up(self);
@@ -610,6 +675,32 @@ static tnd_meeting_end_t check_insecure(const meeting_t *self, const tnd_meeting
     return TND_MEETING_TOPOLOGY;
 }
 
+/*  The file of rank 0, while the run goes on. */
+typedef struct {
+    tnd_meeting_place_t place;
+    char folder[PATH_MAX];
+    uint64_t life;
+} kept_file_t;
+
+static void remove_kept(void *context)
+{
+    kept_file_t *kept = context;
+    tnd_error_t error;
+    (void)tnd_meeting_file_remove(&kept->place, kept->life, &error);
+    free(kept);
+}
+
+/*  A process that comes late finds the run by the file, and waits for its next start. */
+static void keep_file(const meeting_t *self, tnd_graph_t *graph)
+{
+    kept_file_t *kept = tnd_allocate(1, sizeof *kept);
+    kept->place = *self->place;
+    kept->life = self->file.life;
+    snprintf(kept->folder, sizeof kept->folder, "%s", self->place->folder);
+    kept->place.folder = kept->folder;
+    tnd_graph_undo_at_end(graph, remove_kept, kept);
+}
+
 tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *graph,
                                    tnd_launch_t *launch, const tnd_meeting_wish_t *wish,
                                    tnd_error_t *error)
@@ -617,7 +708,11 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     static _Atomic unsigned held;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_meeting_place_t place;
-    meeting_t self = {.network = network, .plan = plan, .place = &place, .error = error};
+    meeting_t self = {.network = network,
+                      .plan = plan,
+                      .place = &place,
+                      .is_ended = wish->is_ended,
+                      .error = error};
     uint32_t host;
     if (plan->rest_count == 0 || launch->launcher == NULL || launch->size == 1)
         return TND_MEETING_HELD;
@@ -625,6 +720,8 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
         return TND_MEETING_PLACE;
     tnd_status_t found =
         tnd_meeting_place_find(&place, launch, plan, wish, atomic_fetch_add(&held, 1), error);
+    if (found != TND_OK && is_ended(&self))
+        return end_with(&self, TND_MEETING_ENDED, "drained before the start");
     if (found != TND_OK)
         return found == TND_AGAIN ? TND_MEETING_MISSED : TND_MEETING_PLACE;
     tnd_meeting_end_t end = check_insecure(&self, &place);
@@ -634,6 +731,8 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     end = meet(&self, wish->again);
     if (end != TND_MEETING_HELD)
         return end;
+    if (place.folder != NULL && self.own.process.rank == 0 && plan->restarts.run > 0)
+        keep_file(&self, graph);
     renumber(launch, &self.list);
     tnd_graph_launched(graph, &self.list);
     free((void *)self.list.processes);

@@ -2,7 +2,7 @@
  *
  *  Some launchers do not tell where rank 0 is.  With `--meet DIR` rank 0 writes its addresses, its port
  *  and a random number, its life, into a file with the name of the job, and removes the file after the
- *  meeting.  The others send the life that they have read, and only the leader with this life takes
+ *  meeting; or after the run, if processes that come late may wait there for its next start.  The others send the life that they have read, and only the leader with this life takes
  *  them.  So a file that a killed leader left leads to no other meeting.
  *
  *  Threads: any; the file system may block. */

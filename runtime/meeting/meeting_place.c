@@ -112,7 +112,7 @@ static tnd_meeting_wish_t complete(const tnd_meeting_wish_t *wish)
 {
     tnd_meeting_wish_t whole = *wish;
     if (whole.leader == NULL && whole.folder == NULL)
-        whole = (tnd_meeting_wish_t){getenv("TUNDISH_LEADER"), getenv("TUNDISH_MEET"), wish->again};
+        whole.leader = getenv("TUNDISH_LEADER"), whole.folder = getenv("TUNDISH_MEET");
     if (whole.leader != NULL && whole.leader[0] == '\0')
         whole.leader = NULL;
     if (whole.leader != NULL || (whole.folder != NULL && whole.folder[0] == '\0'))
@@ -213,12 +213,12 @@ static tnd_status_t resolve_leader(const char *name, bool leads, address_t *addr
 /*  A pod has its name some seconds after it has begun, and others may begin before it.  Until then
  *  the name may be that of a pod which this one replaces. */
 static tnd_status_t resolve_late(const char *name, bool leads, uint64_t wait_ns,
-                                 address_t *address_p, tnd_error_t *error)
+                                 bool (*is_ended)(void), address_t *address_p, tnd_error_t *error)
 {
     const struct timespec again = {.tv_nsec = 250000000};
     uint64_t until = tnd_clock_now() + wait_ns;
     while (resolve_leader(name, leads, address_p, error) != TND_OK) {
-        if (tnd_clock_now() >= until)
+        if (tnd_clock_now() >= until || (is_ended != NULL && is_ended()))
             return TND_AGAIN;
         nanosleep(&again, NULL);
     }
@@ -226,11 +226,13 @@ static tnd_status_t resolve_late(const char *name, bool leads, uint64_t wait_ns,
 }
 
 static tnd_status_t take_leader(tnd_meeting_place_t *self, const tnd_launch_t *launch,
-                                const tnd_plan_t *plan, const char *name, tnd_error_t *error)
+                                const tnd_plan_t *plan, const char *name, bool (*is_ended)(void),
+                                tnd_error_t *error)
 {
     address_t address;
     if (launch->named_late)
-        TND_TRY(resolve_late(name, launch->rank == 0, plan->start_timeout_ns, &address, error));
+        TND_TRY(resolve_late(name, launch->rank == 0, plan->start_timeout_ns, is_ended, &address,
+                             error));
     else
         TND_TRY(resolve_leader(name, launch->rank == 0, &address, error));
     print_address(&address.any, self->leader);
@@ -265,7 +267,7 @@ tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_
     TND_TRY(find_leader(launch, plan, &whole, name, sizeof name, &port, error));
     self->is_local = launch->local_size == launch->size;
     if (self->folder == NULL)
-        TND_TRY(take_leader(self, launch, plan, name, error));
+        TND_TRY(take_leader(self, launch, plan, name, wish->is_ended, error));
     else if (self->is_local)
         snprintf(self->leader, sizeof self->leader, "127.0.0.1");
     name_job(self, launch, number);

@@ -15,6 +15,8 @@ typedef struct {
     const char *leader; /* "ADDRESS[:PORT]" */
     const char *folder; /* that all processes share; `leader` comes before it */
     bool again;         /* the run starts again: rank 0 may still have to end the session before */
+    /*  Whether this process was asked to end, which it tells the others; NULL: it never is. */
+    bool (*is_ended)(void);
 } tnd_meeting_wish_t;
 
 typedef struct {
@@ -30,7 +32,8 @@ typedef struct {
 
 /*  `number` counts the meetings of this process.  The wish must outlive *self.
  *  A name that appears late is looked for as long as a start may take.
- *  Errors: TND_FAILED says what to write; TND_AGAIN if such a name did not appear. */
+ *  Errors: TND_FAILED says what to write; TND_AGAIN if such a name did not appear, or the process was
+ *  asked to end. */
 tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
                                     const tnd_plan_t *plan, const tnd_meeting_wish_t *wish,
                                     unsigned number, tnd_error_t *error) TND_CHECKED;

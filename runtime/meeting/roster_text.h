@@ -11,13 +11,19 @@
 #include "runtime/data/buffer.h"
 
 /*  `number` of what a process says, and of the answer. */
-enum { TND_ROSTER_COMES, TND_ROSTER_HAS_LIST, TND_ROSTER_ASKS_PART /* part_request.h */ };
+enum {
+    TND_ROSTER_COMES,
+    TND_ROSTER_HAS_LIST,
+    TND_ROSTER_ASKS_PART, /* part_request.h */
+    TND_ROSTER_IS_ENDED /* it was asked to end, and so is the run, unless it has the list already */
+};
 enum {
     TND_ROSTER_ANSWER_LIST,
     TND_ROSTER_ANSWER_WAIT,      /* others are missing */
     TND_ROSTER_ANSWER_ELSEWHERE, /* another job meets here: the sentence names it */
     TND_ROSTER_ANSWER_NO,        /* the sentence says why */
-    TND_ROSTER_ANSWER_PART       /* bytes of a checkpoint */
+    TND_ROSTER_ANSWER_PART,      /* bytes of a checkpoint */
+    TND_ROSTER_ANSWER_ENDED      /* the run was asked to end: the sentence says by which process */
 };
 
 tnd_buffer_t *tnd_roster_request_write(const tnd_roster_request_t *request);

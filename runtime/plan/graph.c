@@ -41,6 +41,8 @@ struct tnd_graph {
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
     const tnd_plan_t *sketch;
+    void (*undo)(void *context); /* at the end; or NULL */
+    void *undo_context;
 };
 
 static const char *copied(tnd_graph_t *self, const char *text)
@@ -618,6 +620,14 @@ bool tnd_graph_is_kept(const tnd_graph_t *self)
     return self->kept;
 }
 
+void tnd_graph_undo_at_end(tnd_graph_t *self, void (*undo)(void *context), void *context)
+{
+    if (self->undo != NULL)
+        self->undo(self->undo_context);
+    self->undo = undo;
+    self->undo_context = context;
+}
+
 void tnd_graph_destroy(tnd_graph_t **self_p)
 {
     tnd_graph_t *self = *self_p;
@@ -625,6 +635,7 @@ void tnd_graph_destroy(tnd_graph_t **self_p)
     if (self == NULL || self->kept)
         return;
     tnd_arena_t *arena = self->arena;
+    tnd_graph_undo_at_end(self, NULL, NULL);
     tnd_custom_close(self->custom);
     tnd_arena_destroy(&arena);
 }

@@ -58,6 +58,9 @@ void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose);
  *  Without this call it is one host. */
 void tnd_graph_launched(tnd_graph_t *self, const tnd_roster_list_t *launched);
 
+/*  Calls `undo` when the graph is destroyed, or at the next such call. */
+void tnd_graph_undo_at_end(tnd_graph_t *self, void (*undo)(void *context), void *context);
+
 /*  Checks everything that can be known before the start.  May be called again, also after changes.
  *  Errors: TND_FAILED; see tnd_graph_errors. */
 tnd_status_t tnd_graph_check(tnd_graph_t *self);

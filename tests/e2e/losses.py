@@ -44,8 +44,8 @@ def undisturbed():
 class Job:
     """Processes of one run, each in a folder of its own, which is its machine's disk."""
 
-    def __init__(self, folder, size=4, overlay=OVERLAY, leader="127.0.0.1", inside=(), graph=None):
-        self.graph = graph
+    def __init__(self, folder, size=4, overlay=OVERLAY, leader="127.0.0.1", inside=(), graph=None, meet=""):
+        self.graph, self.meet = graph, meet
         self.leader, self.inside = leader, dict(inside)
         self.folder, self.size = folder, size
         self.over = folder / "spmd.yaml"
@@ -57,7 +57,7 @@ class Job:
     def variables(self, rank):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
         return {**kept, "TUNDISH_RANK": str(rank), "TUNDISH_HOSTS": str(self.size), "TUNDISH_LEADER": self.leader,
-                "TUNDISH_JOB": str(self.folder)}
+                "TUNDISH_JOB": str(self.folder), "TUNDISH_MEET": str(self.meet)}
 
     def words(self):
         which = [str(GRAPH), "--set", f"read.epochs={EPOCHS}"] if self.graph is None else [str(self.graph)]
@@ -186,6 +186,22 @@ def test_one_that_comes_late_waits_for_the_next_start(job):
     job.end(range(4))
     job.check(undisturbed())
     assert "rank 2 of 4 is host node2" in said(job, 2), job.said()
+
+
+def test_one_that_comes_late_finds_the_run_by_its_folder(folder):
+    share = folder / "share"
+    share.mkdir()
+    with Job(folder, leader="", meet=share) as job:
+        job.until_steps(60)
+        job.lose(2)
+        until(job.said, lambda: said(job, 0).count("launch:") == 2, 60)
+        job.processes[2] = job.start(2)
+        until(job.said, lambda: re.search(r"rank 2 \(.*\) waits for the next start of the run", said(job, 0)), 60)
+        done = subprocess.run([str(TUNDISH), "restart", "--run", job.name], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, (done, job.said())
+        job.end(range(4))
+        job.check(undisturbed())
+        assert not list(share.iterdir()), list(share.iterdir())
 
 
 def test_so_many_losses_without_a_checkpoint_end_the_run(folder):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Processes of a launcher that meet: an overlay with one range `[*]`, and no addresses and no port."""
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -276,6 +277,54 @@ def test_a_process_that_dies_while_they_meet(folder):
     for _, _, err in (ended[0], ended[2]):
         same(err.count("\n"), 1, err)
         holds(err, "2 of 4 processes did not come: ranks 1, 3 within 1 s")
+
+
+def known(process, port):
+    """Waits until the leader at a port has a connection."""
+    wanted, until = f":{port:04X} ", time.monotonic() + 20
+    while not any(wanted in line and line.split()[3] == "01" for line in open("/proc/net/tcp")):
+        assert time.monotonic() < until and process.poll() is None, "it does not reach the leader"
+        time.sleep(0.01)
+
+
+def test_a_signal_to_one_of_them_while_they_meet_ends_all(folder):
+    path = graph(folder)
+    for number, victim in (signal.SIGTERM, 1), (signal.SIGUSR1, 0), (signal.SIGUSR2, 1):
+        port = free_port()
+        processes = begin([TUNDISH, "run", path, overlay(folder, top=f"port: {port}\n")], by_hand(3)[:2])
+        known(processes[1], port)
+        for _ in range(2):
+            processes[victim].send_signal(number)
+        ended = end(processes)
+        same([code for code, _, _ in ended], [130, 130], ended)
+        holds(ended[1 - victim][2], f"tundish run: drained before the start: rank {victim} was asked to end\n")
+
+
+def test_a_job_that_is_drained_while_its_processes_meet_is_queued_again(folder):
+    tool = folder / "bin" / "scontrol"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$*" >>{folder}/asked\n')
+    tool.chmod(0o755)
+    _, share, words = meets(folder)
+    words += ["--set", f"checkpoint.dir={folder / 'kept'}", "--resume", "--requeue"]
+    job = {"SLURM_JOB_ID": "17", "PATH": f"{tool.parent}:{os.environ['PATH']}"}
+    for variables in without_leader(2)[:1], without_leader(2):  # alone, and with all that were asked to end
+        first, = begin(words, [{**variables[0], **job}])
+        appears(share)
+        others = begin(words, [{**one, **job} for one in variables[1:]])
+        for one in others:
+            until = time.monotonic() + 20
+            while not int(re.search(r"SigCgt:\s*(\w+)", open(f"/proc/{one.pid}/status").read())[1], 16) >> signal.SIGTERM - 1 & 1:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+        for one in [first, *others]:
+            one.terminate()
+        ended = end([first, *others])
+        same([code for code, _, _ in ended], [130] * len(ended), ended)
+        holds(ended[0][2], "the job is queued again; its next start resumes")
+        same((folder / "asked").read_text(), "requeue 17\n", ended)
+        (folder / "asked").unlink()
+        same(list(share.iterdir()), [])
 
 
 def test_a_leader_that_does_not_come(folder):

@@ -91,10 +91,15 @@ void tnd_signals_set(sigset_t *set)
         sigaddset(set, numbers[i]);
 }
 
+/*  The first one that hold delivers; 0: none has come. */
+static volatile sig_atomic_t remembers, remembered;
+
 static void end_early(int number)
 {
-    (void)number;
-    _exit(TND_EXIT_DRAINED);
+    if (!remembers || number == SIGINT)
+        _exit(TND_EXIT_DRAINED);
+    if (remembered == 0)
+        remembered = number;
 }
 
 void tnd_signals_expect(void)
@@ -103,6 +108,16 @@ void tnd_signals_expect(void)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(numbers[i], &action, NULL);
+}
+
+void tnd_signals_remember(void)
+{
+    remembers = 1;
+}
+
+bool tnd_signals_came(void)
+{
+    return remembered != 0;
 }
 
 void tnd_signals_expect_again(void)
@@ -118,6 +133,9 @@ void tnd_signals_hold(tnd_signals_t *self)
     sigset_t set;
     tnd_signals_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, &self->before);
+    if (remembered != 0)
+        (void)kill(getpid(), remembered); /* any thread may take it, as it may later ones */
+    remembered = 0;
 }
 
 static void close_files(tnd_signals_t *self)

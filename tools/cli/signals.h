@@ -55,9 +55,13 @@ void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t r
 /*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing
  *  has begun. */
 void tnd_signals_expect(void);
-/*  Same, in a program that is run again with the signals blocked: one that has come meanwhile ends it. */
+/*  From here on SIGTERM, SIGUSR1 and SIGUSR2 do not: hold delivers the first of them, so that what
+ *  follows a drain is done.  Meanwhile `came` says that one has come. */
+void tnd_signals_remember(void);
+bool tnd_signals_came(void);
+/*  As expect, in a program that is run again with the signals blocked: one that has come meanwhile ends it. */
 void tnd_signals_expect_again(void);
-/*  Blocks the signals until begin.  Call it before other threads start. */
+/*  Blocks the signals until begin; one that was remembered comes then.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
 /*  The callbacks and `ending` are set.  Errors: TND_FAILED if the system allows no thread or descriptor; signals stay
  *  blocked. */

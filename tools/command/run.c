@@ -204,10 +204,24 @@ static bool is_over(run_t *run)
     return over;
 }
 
+/*  The leader queues the job again. */
+static void queue_again(run_t *run)
+{
+    tnd_error_t error;
+    if (!run->request->requeue || run->host != 0)
+        return;
+    if (tnd_requeue(&error) != TND_OK)
+        tnd_log_complain(&run->log, run->plan->hosts[0].name, "run", "%s", error.text);
+    else if (!run->request->quiet)
+        say_signal(run, "the job is queued again; its next start resumes", "");
+}
+
 /*  Ends the process although a hook has not returned. */
 static void leave(run_t *run)
 {
     pthread_mutex_lock(&run->lock);
+    if (!run->over && run->preempted && !tnd_session_running(run->session))
+        queue_again(run);
     tnd_report_abandon(&run->report);
     uint64_t until = tnd_clock_now() + leave_lines_ns;
     if (run->err != NULL)
@@ -495,17 +509,11 @@ static int perform(run_t *run, tnd_graph_t *graph)
     return run->end.code;
 }
 
-/*  Queues the job again if a launcher has ended it before its end. */
+/*  Queues the job again if a launcher has drained the run. */
 static void requeue(run_t *run)
 {
-    tnd_error_t error;
-    if (!run->request->requeue || run->host != 0 || !run->preempted ||
-        run->end.outcome != TND_OUTCOME_DRAINED)
-        return;
-    if (tnd_requeue(&error) != TND_OK)
-        complain(run, error.text);
-    else if (!run->request->quiet)
-        say_signal(run, "the job is queued again; its next start resumes", "");
+    if (run->preempted && run->end.outcome == TND_OUTCOME_DRAINED)
+        queue_again(run);
 }
 
 /*  Whether the model of --save can be written, as far as that is known before the start. */
@@ -681,13 +689,16 @@ static int run_graph(const tnd_request_t *request)
     tnd_request_t own = *request;
     run_t run = {.request = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_error_t error;
+    if (!tnd_log_init(&run.log, "run", request) || !tnd_launch_choose(&run.launch, request, "run"))
+        return TND_EXIT_USAGE;
+    if (run.launch.launcher != NULL || request->requeue)
+        tnd_signals_remember();
     if (begin(&run, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_FAILED;
     }
     own.resume = run.start.resumes ? "latest" : request->resume;
-    if (!tnd_log_init(&run.log, "run", request) ||
-        !tnd_launch_choose(&run.launch, request, "run") || !tnd_load_resumes(&own, "run"))
+    if (!tnd_load_resumes(&own, "run"))
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(&own, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
@@ -695,7 +706,12 @@ static int run_graph(const tnd_request_t *request)
     tnd_meeting_expect(graph, &run.launch);
     if (tnd_load_check(graph))
         code = tnd_launch_meet(&run.launch, graph, request, run.start.resumption.number > 0);
-    if (code == TND_EXIT_OK) {
+    if (code == TND_EXIT_DRAINED) {
+        run.plan = tnd_graph_plan(graph);
+        run.host = run.launch.rank;
+        if (own.requeue && tnd_requeue_check(run.plan) == TND_EXIT_OK)
+            queue_again(&run);
+    } else if (code == TND_EXIT_OK) {
         run.whole = tnd_placement_whole(tnd_graph_plan(graph));
         run.plan = tnd_graph_plan(graph);
         if (request->host != NULL)

@@ -8,6 +8,7 @@
 #include "runtime/launch/launch_internal.h"
 #include "runtime/meeting/meeting.h"
 #include "tools/cli/load.h"
+#include "tools/cli/signals.h"
 
 const char tnd_launch_two_places[] =
     "--leader and --meet both tell where rank 0 is: write one of them";
@@ -63,13 +64,12 @@ int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size)
 int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request,
                     bool again)
 {
-    static const int codes[] = {[TND_MEETING_HELD] = TND_EXIT_OK,
-                                [TND_MEETING_PLACE] = TND_EXIT_USAGE,
-                                [TND_MEETING_TOPOLOGY] = TND_EXIT_TOPOLOGY,
-                                [TND_MEETING_PORT] = TND_EXIT_FAILED,
-                                [TND_MEETING_MISSED] = TND_EXIT_PEER};
+    static const int codes[] = {
+        [TND_MEETING_HELD] = TND_EXIT_OK,           [TND_MEETING_PLACE] = TND_EXIT_USAGE,
+        [TND_MEETING_TOPOLOGY] = TND_EXIT_TOPOLOGY, [TND_MEETING_PORT] = TND_EXIT_FAILED,
+        [TND_MEETING_MISSED] = TND_EXIT_PEER,       [TND_MEETING_ENDED] = TND_EXIT_DRAINED};
     tnd_error_t error;
-    tnd_meeting_wish_t wish = {request->leader, request->meet, again};
+    tnd_meeting_wish_t wish = {request->leader, request->meet, again, tnd_signals_came};
     tnd_meeting_end_t end = tnd_meeting_hold(tnd_network, graph, self, &wish, &error);
     if (end != TND_MEETING_HELD && error.text[0] != '\0')
         tnd_complain("run", "%s", error.text);
