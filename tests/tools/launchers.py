@@ -235,6 +235,40 @@ with socket.create_server(("127.0.0.1", 0)) as agent:
 """
 
 
+ELASTIC = """
+# As torchrun does with --max-restarts: when a process fails, the agent ends the others by SIGTERM, and starts all again,
+# with any ranks; or fewer, if a machine is gone.
+import os, random, signal, socket, subprocess, sys, time
+count, fewer, kept = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+def start(count, restarts, agent):
+    ranks = list(range(count))
+    random.Random(5).shuffle(ranks)
+    return [subprocess.Popen(sys.argv[4:], env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank),
+        "LOCAL_WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(agent.getsockname()[1]), "TORCHELASTIC_RUN_ID": "r",
+        "TORCHELASTIC_RESTART_COUNT": str(restarts), "TORCHELASTIC_USE_AGENT_STORE": "True"}) for rank in ranks]
+with socket.create_server(("127.0.0.1", 0)) as agent:
+    every = start(count, 0, agent)
+    while not any(os.path.exists(f"{kept}/{name}/manifest") for name in (os.listdir(kept) if os.path.exists(kept) else ())):
+        assert not any(one.poll() is not None for one in every)
+        time.sleep(0.01)
+    every[0].kill()
+    every[0].wait()
+    for one in every[1:]:
+        one.send_signal(signal.SIGTERM)
+    print("ended", sorted({one.wait(30) for one in every[1:]}), flush=True)
+    sys.exit(max([one.wait() for one in start(fewer, 1, agent)]))
+"""
+
+
+def test_torchrun_starts_all_again_with_any_ranks_or_fewer(folder):
+    for fewer in (4, 3):
+        shutil.rmtree(folder / "kept", ignore_errors=True)
+        out, err = launch([sys.executable, "-c", ELASTIC, 4, fewer, folder / "kept", TUNDISH, "run", FASHION[0], spmd(folder), *SHORT, "--resume"],
+                          fashion())
+        same(digests(out), one_process(), err)
+        holds(out + err, "steps before this run, which resumed after them", f"rank {fewer - 1} of {fewer} is host node{fewer - 1}")
+
+
 def test_the_script_for_torchrun(folder):
     stand_in = folder / "torchrun"
     stand_in.write_text(TORCHRUN)
