@@ -52,17 +52,27 @@ def test_the_example_is_what_the_command_prints(folder):
     same((rules["FailJob"]["onExitCodes"]["values"], rules["Ignore"]["onExitCodes"]["values"]), ([2, 78], [75]))
 
 
+# A process of its own, in which modules of this folder do not hide those that it imports.
+VALIDATE = """
+import sys
+try:
+    import kubernetes_validate, kubernetes_validate.utils, yaml
+except ImportError:
+    sys.exit("skipped: kubernetes-validate is not installed")
+newest = sorted(set(kubernetes_validate.utils.all_versions()), key=lambda one: [int(part) for part in one.split(".")])[-3:]
+for version in newest:
+    for one in yaml.safe_load_all(open(sys.argv[1])):
+        kubernetes_validate.validate(one, version, strict=True)
+        print(version, one["kind"])
+"""
+
+
 def test_it_is_valid(folder):
-    try:
-        import kubernetes_validate.utils
-    except ImportError:
-        print("skipped: kubernetes-validate is not installed")
+    done = subprocess.run([sys.executable, "-c", VALIDATE, EXAMPLES / "job.yaml"], capture_output=True, text=True, cwd=folder)
+    if done.stderr.startswith("skipped"):
+        print(done.stderr.strip())
         return
-    newest = sorted(kubernetes_validate.utils.all_versions(), key=lambda one: [int(part) for part in one.split(".")])[-3:]
-    same(len(newest), 3)
-    for version in newest:
-        for one in objects((EXAMPLES / "job.yaml").read_text()):
-            kubernetes_validate.validate(one, version, strict=True)
+    same((done.returncode, len(set(done.stdout.splitlines()))), (0, 9), done.stdout + done.stderr)
 
 
 def test_names_that_yaml_has_another_meaning_for_are_texts(folder):
