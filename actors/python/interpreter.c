@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "actors/python/interpreter_copy.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
@@ -31,6 +32,7 @@ enum {
     PATIENCE_MS = 1000,
     REQUEST_SETUP = 0,
     REQUEST_CALL = 1,
+    REQUEST_SERVE = 2,
     REPLY_REFUSED = 1,
     REPLY_PROGRESS = 2
 };
@@ -45,6 +47,7 @@ struct tnd_interpreter {
     const tnd_interpreter_terms_t *terms;
     pid_t pid;   /* 0: it does not run */
     int process; /* -1: the system has no such descriptors, and the end of the socket must do */
+    int leash;   /* of a copy; -1: the process is a child of this one */
     int socket, memory, program;
     uint8_t *map;
     size_t size;
@@ -181,18 +184,29 @@ static void add_place(const tnd_interpreter_t *self, char *how, size_t room)
              (int)strcspn(slash + name + 1, "\n"), slash + name + 1);
 }
 
-/*  Waits for the process, which has ended or is killed now, and describes its end. */
-static void reap(tnd_interpreter_t *self, char *how, size_t room)
+/*  Waits for the process, which has ended or is killed now. */
+static int await_end(const tnd_interpreter_t *self)
 {
     int status = 0;
+    if (self->leash >= 0)
+        return tnd_interpreter_copy_end(self->leash);
+    while (waitpid(self->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
+/*  The same, and describes its end. */
+static void reap(tnd_interpreter_t *self, char *how, size_t room)
+{
     if (self->pid == 0)
         return;
     /* A function may have left processes in its group. */
     kill(-self->pid, SIGKILL);
-    while (waitpid(self->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    int status = await_end(self);
     self->pid = 0;
-    if (WIFSIGNALED(status))
+    if (status == TND_COPY_END_UNKNOWN)
+        snprintf(how, room, "ended with the process that had imported its module");
+    else if (WIFSIGNALED(status))
         snprintf(how, room, "was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
@@ -200,6 +214,8 @@ static void reap(tnd_interpreter_t *self, char *how, size_t room)
     add_place(self, how, room);
     if (self->process >= 0)
         close(self->process);
+    if (self->leash >= 0)
+        close(self->leash);
     close(self->socket);
     close(self->program);
 }
@@ -259,7 +275,7 @@ static tnd_call_end_t exchange(tnd_interpreter_t *self, const uint64_t *request,
                                tnd_error_t *error)
 {
     size_t bytes = count * sizeof *request;
-    bool starts = request[0] == REQUEST_SETUP;
+    bool starts = request[0] != REQUEST_CALL;
     if (self->pid == 0) {
         (void)tnd_fail(error, "%s: its Python (%s) does not run", self->terms->name,
                        self->terms->program);
@@ -303,12 +319,25 @@ static tnd_status_t set_up(tnd_interpreter_t *self, tnd_error_t *error)
     if (memory == NULL)
         return TND_FAILED;
     memcpy(memory, self->terms->setup, size);
-    const uint64_t request[] = {REQUEST_SETUP, size, self->size};
+    const uint64_t request[] = {self->terms->serves ? REQUEST_SERVE : REQUEST_SETUP, size,
+                                self->size};
     if (exchange(self, request, 3, self->terms->start_ns, reply, &size, error) != TND_CALL_DONE)
         return TND_FAILED;
     snprintf(self->versions, sizeof self->versions, "%.*s", (int)(size - sizeof *reply),
              (const char *)(reply + 1));
     return TND_OK;
+}
+
+/*  Starts the process: a copy of another one if there is one to copy.  Returns an errno, or 0. */
+static int begin(tnd_interpreter_t *self, int socket, int program)
+{
+    const tnd_interpreter_t *server = self->terms->server;
+    self->leash = -1;
+    if (server != NULL &&
+        tnd_interpreter_copy(server->socket, (const int[]){socket, self->memory, program},
+                             &self->pid, &self->leash))
+        return 0;
+    return spawn(self, socket, program);
 }
 
 tnd_status_t tnd_interpreter_restart(tnd_interpreter_t *self, tnd_error_t *error)
@@ -324,7 +353,7 @@ tnd_status_t tnd_interpreter_restart(tnd_interpreter_t *self, tnd_error_t *error
         return tnd_fail(error, "cannot start Python: no socket: %s", strerror(errno));
     }
     self->program = program;
-    int why = spawn(self, ends[1], program);
+    int why = begin(self, ends[1], program);
     close(ends[1]);
     self->socket = ends[0];
     if (why == 0) {

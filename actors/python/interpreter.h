@@ -4,7 +4,8 @@
  *  NumPy, and no file of Tundish.  Rows are passed in shared memory, which only grows; a socket has
  *  the messages, lists of words of 64 bits:
  *
- *      the first      0, bytes of a text in JSON at the start of the memory, bytes of the memory
+ *      the first      0, bytes of a text in JSON at the start of the memory, bytes of the memory; 2 in
+ *                     place of 0: of a process of which others become copies (interpreter_copy.h)
  *      a request      1, rows, bytes of the memory, where the rest of it is free, offset of the keys
  *                     of the rows or 0; then by column that goes in: offset of the rows, offset of
  *                     their lengths or 0, bytes
@@ -13,8 +14,8 @@
  *      a refusal      1, then a text
  *      progress       2: of a call with several parts, which then has the whole time again
  *
- *  The process ends with the thread that opened it, and with the interpreter's `close`.  What it prints
- *  goes to stderr.
+ *  The process ends with the thread that opened it, or, if it is a copy of another one, with that; and with
+ *  the interpreter's `close`.  What it prints goes to stderr.
  *
  *  Threads: one at a time, and the one that opened it outlives it. */
 #ifndef TND_ACTORS_PYTHON_INTERPRETER_H
@@ -28,12 +29,16 @@ enum { TND_INTERPRETER_WORDS = 512 };
 
 typedef struct {
     const char *program;          /* "python3", searched in PATH, or a path */
+    const char *directory;        /* of the topology */
     const char *name;             /* of the function, for the list of processes */
     const char *setup;            /* the text in JSON */
     uint64_t limit_ns;            /* a call that takes longer hangs, and the process is killed */
     uint64_t start_ns;            /* likewise its start, which imports the module */
     void (*renew)(void *context); /* a call has made progress */
     void *context;
+    bool serves; /* it imports the module, and then only copies of it are made */
+    /*  One that serves, and outlives it: it is a copy of that, if that still makes one.  NULL: it is not. */
+    const tnd_interpreter_t *server;
 } tnd_interpreter_terms_t;
 
 /*  How a call ended. */

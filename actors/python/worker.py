@@ -2,22 +2,17 @@
 
     python3 -c ... CALL        with a socket as file descriptor 3, shared memory as 4, this program as 5
 
-The messages on the socket are lists of unsigned 64-bit numbers; interpreter.h has them.  Rows are in the shared
-memory: those of a request in front, and what is made of them after it.  It needs Python 3.8 and NumPy.
+process.py follows it in the same text; it starts and ends the process.  The messages on the socket are lists of
+unsigned 64-bit numbers; interpreter.h has them.  Rows are in the shared memory: those of a request in front, and what is
+made of them after it.  It needs Python 3.8 and NumPy.
 """
-import contextlib
-import ctypes
-import faulthandler
 import gc
 import importlib
 import inspect
 import itertools
-import json
 import mmap
 import os
 import re
-import signal
-import socket
 import struct
 import sys
 import time
@@ -26,9 +21,6 @@ import traceback
 SOCKET, MEMORY, PROGRAM = 3, 4, 5
 OK, REFUSED, PROGRESS = 0, 1, 2
 WORDS_MAX, TEXT_MAX, ALIGN = 512, 400, 64
-PR_SET_PDEATHSIG = 1
-PIDFD_OPEN = 434  # on all machines
-GUARD = "import os, select; select.select([3], [], []); os.killpg(0, 9)  # tundish.guard"
 PROGRESS_S = 0.5
 
 
@@ -567,103 +559,3 @@ def kind(value):
 
 def interpreter():
     return f"{sys.executable or 'this interpreter'} (Python {sys.version.split()[0]})"
-
-
-def refuse(channel, text):
-    channel.send(struct.pack("<Q", REFUSED) + text.encode(errors="replace")[:480].decode(errors="ignore").encode())
-
-
-def end_with_parent():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-def become_guard(process):
-    """Waits for the end of a process, then ends its group; it is small, and lets go of all else."""
-    os.dup2(process, SOCKET)
-    for file in (MEMORY, PROGRAM):
-        os.close(file)
-    null = os.open(os.devnull, os.O_RDWR)
-    for file in range(3):
-        os.dup2(null, file)
-    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", GUARD])
-
-
-def guard_group():
-    """What functions start, such as by Popen, would outlive this process if it is killed with the one that started it.
-    A process in its group ends them then; it is not a child, for which a function could wait."""
-    this = ctypes.CDLL(None).syscall(PIDFD_OPEN, os.getpid(), 0)
-    if this < 0 or not sys.executable:
-        return  # a system without such descriptors
-    between = os.fork()
-    if between == 0:
-        with contextlib.suppress(BaseException):
-            if os.fork() == 0:
-                become_guard(this)
-        os._exit(0)
-    os.waitpid(between, 0)
-    os.close(this)
-
-
-def leave_alone():
-    """In a process that the function of the user forked, such as one of a pool: it ends with this one."""
-    os.close(SOCKET)
-    end_with_parent()
-
-
-def guard_forks():
-    """Returns a function that ends a process which the function of the user forked, and which came back here."""
-    owner = os.getpid()
-    os.register_at_fork(after_in_child=leave_alone)
-    return lambda: os.getpid() == owner or os._exit(0)
-
-
-def main():
-    global numpy
-    end_with_parent()
-    guard_group()
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
-        score.write("500")  # where memory runs out, this process ends and not the run
-    faulthandler.enable(file=PROGRAM, all_threads=False)  # the end of that file says where it crashed
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout = sys.stderr
-    channel = socket.socket(fileno=SOCKET)
-    memory = Memory()
-    first = channel.recv(8 * WORDS_MAX)
-    if not first:
-        return None  # the process that started this one has ended
-    words = struct.unpack("<3Q", first)
-    memory.see(words[2])
-    setup = json.loads(memory.map[:words[1]])
-    sys.argv[:] = [setup["call"]]
-    sys.path.insert(0, setup["directory"])
-    try:
-        try:
-            import numpy
-        except ImportError as error:
-            raise Wrong(f"NumPy is missing in {interpreter()} ({error}): install it with "
-                        f"`{sys.executable} -m pip install numpy`, or name another interpreter by `python:` at the top "
-                        "of the topology") from None
-        function = Function(setup, memory, lambda: channel.send(struct.pack("<Q", PROGRESS)))
-    except Wrong as wrong:
-        return refuse(channel, describe_wrong(setup["call"], wrong))
-    channel.send(struct.pack("<Q", OK) + f"{interpreter()}, NumPy {numpy.__version__}".encode())
-    buffer = bytearray(8 * WORDS_MAX)
-    while True:
-        size = channel.recv_into(buffer)
-        if size == 0:
-            return None
-        words = struct.unpack_from(f"<{size // 8}Q", buffer)
-        memory.see(words[2])
-        try:
-            reply = function.call(words)
-            channel.send(struct.pack(f"<{len(reply)}Q", *reply))
-        except Wrong as wrong:
-            function.stay_alone()
-            refuse(channel, describe_wrong(function.name, wrong))
-        except BaseException as error:
-            function.stay_alone()
-            refuse(channel, f"{function.name}: {describe(error)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,8 +12,10 @@ enum {
     PROCESS = 14,
     ACTOR = 1, /* schedstat of its thread */
     CHILD = 2, /* its process, and a pipe while it is started */
-    APART = 5, /* an interpreter: its process, socket, memory and program; one while it starts */
-    BRIEF = 8, /* files of a checkpoint, a model, a plugin, a folder that is listed */
+    APART =
+        9, /* an interpreter: its process, socket, memory, program and leash, two while it starts,
+                  and its part of the process that it is a copy of */
+    BRIEF = 8,      /* files of a checkpoint, a model, a plugin, a folder that is listed */
     BRIEF_DATA = 2, /* of each actor with data: a file being opened, another being loaded */
     WAYS = 2 * TND_PORT_MAX * 3 /* ports of an actor, by each transport */
 };

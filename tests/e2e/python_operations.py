@@ -347,12 +347,65 @@ def test_interpreters_end_with_their_process(folder):
     run = start(case, "--set", "prep.workers=2")
     until(lambda: "step 5", lambda: steps_of(case) >= 5)
     pids = interpreters(run.pid)
-    assert len(pids) == 2, pids
+    assert len(pids) == 3, pids  # the one that has imported the module, and a copy of it per worker
     for pid in pids:  # if memory runs out, they end before the run does
         assert int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()) == 500
     run.kill()
     run.communicate()
     until(lambda: "they still run", lambda: not any(alive(pid) for pid in pids))
+
+
+IMPORTED = """
+import os, threading, time
+with open(os.path.join(os.path.dirname(__file__), "imports"), "a") as file:
+    file.write(f"{{os.getpid()}}\\n")
+rows = range(1000)
+{kept}
+
+def slow(y):
+    time.sleep(0.002)
+    return y + 1
+"""
+
+
+def imports(folder):
+    return [int(word) for word in (folder / "imports").read_text().split()]
+
+
+def test_a_module_is_imported_once_for_all_that_use_it(folder):
+    source = 'python: {call: "my_transforms:rows", makes: {y: i64}}'
+    case = Case(folder, op("slow", "y", "y: i64"), source=source, module=IMPORTED.format(kept=""), size=50, epochs=20,
+                batch=", block: 10 rows")
+    run = start(case, "--set", "prep.workers=2")
+    until(lambda: "step 20", lambda: steps_of(case) >= 20)
+    (server,) = imports(folder)
+    copies = [pid for pid in interpreters(run.pid) if pid != server]
+    assert len(copies) == 3, copies
+    #  Those that are started again are copies, too, until the process of which they are is gone.
+    for pid in copies:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: "step 100", lambda: steps_of(case) >= 100)
+    assert imports(folder) == [server] and not set(copies) & set(interpreters(run.pid))
+    os.kill(server, signal.SIGKILL)
+    output = run.communicate()[0]
+    assert run.returncode == 0 and len(imports(folder)) == 4, (imports(folder), output)
+    report = json.loads((folder / "report.json").read_text())
+    assert report["rows"]["fed"] == 20 * ROWS and report["bad"] == [], report
+    assert not any(alive(pid) for pid in imports(folder))
+    numpy.save(folder / "z.npy", numpy.arange(ROWS, dtype="i8") + 1)
+    plain = Case(folder, "", source='npy: {y: "DATA/z.npy"}', epochs=20, size=50)
+    assert report["stream_digest"] == plain.digest()
+
+
+def test_a_module_that_copies_would_share_is_imported_by_each(folder):
+    expected = None
+    for kept, count in (("", 1), ("file = open(__file__)", 3), ("threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()", 3),
+                        ("import subprocess; child = subprocess.Popen(['sleep', '1000'])", 3)):
+        (folder / "imports").unlink(missing_ok=True)
+        digest = Case(folder, op("slow", "y", "y: i64"), module=IMPORTED.format(kept=kept)).digest("--set", "prep.workers=2")
+        assert len(imports(folder)) == count, (kept, imports(folder))
+        expected = expected or digest
+        assert digest == expected, kept
 
 
 def test_a_run_resumes_with_the_same_module_only(folder):

@@ -149,6 +149,14 @@ static void fill_facts(tnd_python_t *self, const tnd_python_options_t *chosen,
 
 static const char *const row_words[] = {"one", "filter", "many"};
 
+static void release(tnd_python_t *self)
+{
+    tnd_interpreter_close(&self->interpreter);
+    tnd_interpreter_server_leave(&self->server);
+    free(self->setup);
+    free(self->program);
+}
+
 static tnd_status_t start(tnd_python_t *self, const tnd_python_options_t *chosen,
                           const char *source, tnd_error_t *error)
 {
@@ -170,21 +178,23 @@ static tnd_status_t start(tnd_python_t *self, const tnd_python_options_t *chosen
     self->program = tnd_python_program(self->scope->python, self->scope->directory);
     /* It is killed before the actor counts as hung (hang_watch.h). */
     uint64_t limit_ns = self->scope->hung_after_ns / 4 * 3;
-    self->terms = (tnd_interpreter_terms_t){.program = self->program,
-                                            .name = self->call,
-                                            .setup = self->setup,
-                                            .limit_ns = limit_ns,
-                                            .start_ns = limit_ns,
-                                            .renew = self->scope->renew,
-                                            .context = self->scope->context};
+    self->terms = (tnd_interpreter_terms_t){
+        .program = self->program,
+        .directory = self->scope->directory != NULL ? self->scope->directory : ".",
+        .name = self->call,
+        .setup = self->setup,
+        .limit_ns = limit_ns,
+        .start_ns = limit_ns,
+        .renew = self->scope->renew,
+        .context = self->scope->context};
+    self->server = tnd_interpreter_server_use(&self->terms);
     if (tnd_interpreter_open(&self->interpreter, &self->terms, &why) == TND_OK) {
         (void)tnd_fail(&why, "runs %s in %s", self->call,
                        tnd_interpreter_versions(self->interpreter));
         self->scope->log(self->scope->context, TND_LOG_INFO, why.text);
         return TND_OK;
     }
-    free(self->setup);
-    free(self->program);
+    release(self);
     return tnd_fail(error, "%s", why.text);
 }
 
@@ -220,9 +230,7 @@ static tnd_status_t python_open(void *state, const void *given, const tnd_schema
 static void python_close(void *state)
 {
     tnd_python_t *self = state;
-    tnd_interpreter_close(&self->interpreter);
-    free(self->setup);
-    free(self->program);
+    release(self);
     free(self->counts);
     free(self->lengths);
 }

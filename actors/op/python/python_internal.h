@@ -9,7 +9,7 @@
 
 #include "actors/op/ops.h"
 #include "actors/op/python/python_makes.h"
-#include "actors/python/interpreter.h"
+#include "actors/python/interpreter_server.h"
 
 /*  What becomes of a row. */
 typedef enum { TND_PYTHON_ONE, TND_PYTHON_FILTER, TND_PYTHON_MANY } tnd_python_rows_t;
@@ -37,6 +37,7 @@ typedef struct {
     const tnd_op_scope_t *scope;
     tnd_interpreter_t *interpreter; /* NULL: no rows follow */
     tnd_interpreter_terms_t terms;
+    tnd_interpreter_server_t *server;
     char *setup, *program;
     uint32_t *counts; /* of a reply: how many rows each row became */
     uint32_t counts_room;

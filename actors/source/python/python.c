@@ -10,6 +10,7 @@
 
 #include "actors/op/python/python_makes.h"
 #include "actors/python/interpreter_pool.h"
+#include "actors/python/interpreter_server.h"
 #include "actors/python/reply.h"
 #include "actors/python/setup.h"
 #include "actors/source/sources.h"
@@ -44,6 +45,7 @@ typedef struct {
     bool random;
     char *setup, *program;
     tnd_interpreter_terms_t terms;
+    tnd_interpreter_server_t *server;
     tnd_interpreter_pool_t *pool;
     char path[4096]; /* of the module; "": it is not known */
     tnd_source_file_t file;
@@ -257,6 +259,7 @@ static void python_close(void *state)
 {
     python_source_t *self = state;
     tnd_interpreter_pool_close(&self->pool);
+    tnd_interpreter_server_leave(&self->server);
     free(self->setup);
     free(self->program);
 }
@@ -327,13 +330,16 @@ static tnd_status_t start(python_source_t *self, const python_options_t *chosen,
     uint64_t limit_ns = scope->hung_after_ns > 0 ? scope->hung_after_ns / 4 * 3 : LIMIT_NS;
     self->setup = tnd_python_setup_text(&setup);
     self->program = tnd_python_program(scope->python, scope->directory);
-    self->terms = (tnd_interpreter_terms_t){.program = self->program,
-                                            .name = self->call,
-                                            .setup = self->setup,
-                                            .limit_ns = limit_ns,
-                                            .start_ns = limit_ns,
-                                            .renew = renew};
+    self->terms =
+        (tnd_interpreter_terms_t){.program = self->program,
+                                  .directory = scope->directory != NULL ? scope->directory : ".",
+                                  .name = self->call,
+                                  .setup = self->setup,
+                                  .limit_ns = limit_ns,
+                                  .start_ns = limit_ns,
+                                  .renew = renew};
     tnd_source_doing(scope, "starting", self->call);
+    self->server = tnd_interpreter_server_use(&self->terms);
     TND_TRY(tnd_interpreter_pool_open(&self->pool, &self->terms, error));
     size_t most = scope->readers < TND_INTERPRETERS_MAX ? scope->readers : TND_INTERPRETERS_MAX;
     return measure(self, hash, (most > 0 ? most : 1) * (SHARED_BYTES + chosen->memory), facts,
