@@ -172,7 +172,7 @@ static void warn_of_unsaved(feeder_t *feeder, tnd_actor_t *self, const tnd_done_
     feeder->saves = feeder->saves || saves;
     if (feeder->saves || feeder->own->replica_first > 0 || feeder->models != NULL ||
         tnd_device_workers_discards(feeder->workers) ||
-        !tnd_checkpoint_asks(&reports->keep, done->step + 1))
+        !tnd_checkpoint_asks(&reports->keep, done->step + 1, 0))
         return;
     feeder->saves = true;
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
@@ -198,7 +198,7 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
         case TND_EFFECT_READY:
             tnd_batch_slots_ready(
                 feeder->slots, effect.slot, &effect.msg.slice,
-                tnd_step_reports_save(&feeder->reports, feeder->models, effect.msg.slice.step));
+                tnd_step_reports_save(&feeder->reports, feeder->models, &effect.msg.slice));
             feeder->filled++;
             record_step(self, TND_EVENT_STEP_READY, effect.msg.slice.step,
                         effect.msg.slice.step_rows);
@@ -462,7 +462,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         feeder->reports.keep = msg->keep;
         tnd_feed_checkpoints(feeder->feed, &msg->keep);
         if (feeder->models != NULL)
-            tnd_models_forget(feeder->models, msg->keep.below);
+            tnd_models_forget(feeder->models, msg->keep.below, msg->keep.best);
         break;
     case TND_MSG_HALT:
         feeder->drained = msg->halt.ends;

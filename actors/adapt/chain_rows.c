@@ -99,7 +99,7 @@ static bool resumes(const tnd_checkpoint_options_t *checkpoint)
     bool found = false;
     if (checkpoint == NULL || strcmp(checkpoint->resume, "none") == 0)
         return false;
-    if (strcmp(checkpoint->resume, "latest") != 0)
+    if (strcmp(checkpoint->resume, "latest") != 0 && strcmp(checkpoint->resume, "best") != 0)
         return true; /* a path, which exists */
     if (tnd_store_list(checkpoint->dir, &steps, &count, &ignored) != TND_OK)
         return false;

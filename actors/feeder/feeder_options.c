@@ -2,6 +2,7 @@
 #include "actors/feeder/feeder_options.h"
 
 #include "actors/feeder/cast_columns.h"
+#include "runtime/topology/best_options.h"
 
 static const tnd_option_t step_options[] = {
     {TND_OPTION(tnd_step_options_t, plugin, STRING, GRAPH),
@@ -73,6 +74,9 @@ const tnd_option_t tnd_feeder_options[] = {
     {TND_OPTION(tnd_feeder_options_t, every, PERIOD, TUNE), .fallback = "",
      .help = "with `after`: the models are also evaluated after each so many steps or epochs, such "
              "as `500 steps` or `1 epoch`; the first feeder rests meanwhile"},
+    {TND_OPTION(tnd_feeder_options_t, best, TABLE, TUNE), .fallback = "", .table = &tnd_best_table,
+     .help = "with `every`: which validation is the best one, `{metric: accuracy, of: max, "
+             "patience: 3}`; its checkpoint stays, and `resume: best` names it"},
     {TND_OPTION(tnd_feeder_options_t, digest, BOOL, TUNE), .fallback = "true",
      .help = "whether the digest of the stream is computed"},
 };

@@ -16,13 +16,14 @@ size_t tnd_step_reports_bytes(void)
 }
 
 const tnd_task_t *tnd_step_reports_save(tnd_step_reports_t *self, tnd_models_t *models,
-                                        uint64_t step)
+                                        const tnd_slice_note_t *slice)
 {
-    if (models == NULL || !tnd_checkpoint_asks(&self->keep, step + 1))
+    uint64_t epochs = slice->last_of_epoch ? (uint64_t)slice->epoch + 1 : 0;
+    if (models == NULL || !tnd_checkpoint_asks(&self->keep, slice->step + 1, epochs))
         return NULL;
     const tnd_task_t *task = tnd_models_keep_task(models);
     if (task != NULL)
-        self->saved = step + 1;
+        self->saved = slice->step + 1;
     return task;
 }
 
@@ -69,7 +70,7 @@ tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models
 {
     size_t lines = 0, used = 0;
     bool bare = models == NULL && tnd_device_workers_discards(self->workers) &&
-                tnd_checkpoint_asks(&self->keep, done->step + 1);
+                tnd_checkpoint_asks(&self->keep, done->step + 1, 0);
     if (bare)
         self->saved = done->step + 1;
     for (uint32_t r = 0; r < self->count; r++)

@@ -28,9 +28,10 @@ typedef struct {
 /*  The most bytes of one report, per replica. */
 size_t tnd_step_reports_bytes(void);
 
-/*  The task that saves the models after `step`; NULL if no checkpoint is due or there is none. */
+/*  The task that saves the models after the step of a slice; NULL if no checkpoint is due or there is
+ *  none. */
 const tnd_task_t *tnd_step_reports_save(tnd_step_reports_t *self, tnd_models_t *models,
-                                        uint64_t step);
+                                        const tnd_slice_note_t *slice);
 /*  The report of a step, sealed; NULL if there is nothing to report. */
 tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models,
                                   const tnd_done_t *done);

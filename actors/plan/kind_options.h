@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "runtime/option/option_parse.h"
+#include "runtime/topology/best_options.h"
 
 typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tnd_shuffle_t;
 
@@ -147,6 +148,7 @@ typedef struct {
     const tnd_sim_options_t *sim;   /* NULL: as by default */
     const char *after;              /* NULL: none */
     tnd_period_t every;             /* of the first chain; both 0: only at its end */
+    const tnd_best_options_t *best; /* NULL: none */
     bool digest;
 } tnd_feeder_options_t;
 

@@ -86,6 +86,10 @@
     X(VALIDATION_STARTS_EARLY,                                                                     \
       "a validation begins before the last step of the first chain is done")                       \
     X(VALIDATED_TWICE, "a validation after a step that was validated is made again")               \
+    X(EQUAL_IS_BETTER, "a validation with the best value so far is a better one")                  \
+    X(PATIENCE_OFF_BY_ONE, "a run ends one validation without a better value too late")            \
+    X(BEST_FORGOTTEN, "the checkpoint of the best value is deleted with those of its age")         \
+    X(BEST_NOT_AWAITED, "the best checkpoint may go before the one that is better is written")     \
     X(HELD_STEP_AFTER_REWIND,                                                                      \
       "a feeder whose program ends an epoch keeps the steps that it holds")                        \
     X(RESIZED_TOO_EARLY, "a feeder changes the number of its slots while some hold steps")         \

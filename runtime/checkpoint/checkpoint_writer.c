@@ -15,13 +15,21 @@
 #include "runtime/core/numeric/digest.h"
 #include "runtime/topology/topology.h"
 
-/*  A job of the thread: writes a manifest, or removes checkpoints if the manifest has no parts. */
+/*  What the thread does with the checkpoints, in the order of the jobs. */
+typedef enum {
+    WRITE,          /* the manifest */
+    ADD_VALIDATION, /* to the manifest of its step, if that was written */
+    REMOVE,         /* the files of its step */
+    REMOVE_EARLIER  /* all checkpoints before its step, but for the one of `best` */
+} job_kind_t;
+
 typedef struct job {
     struct job *next;
+    job_kind_t kind;
     tnd_manifest_t manifest;
-    bool whole;      /* it was written */
-    char why[256];   /* it was not */
-    bool incomplete; /* removes the files of its step; otherwise all earlier checkpoints */
+    uint64_t best;
+    bool whole;    /* it was written */
+    char why[256]; /* it was not */
 } job_t;
 
 typedef struct news {
@@ -101,14 +109,14 @@ bool tnd_checkpoint_writer_news(tnd_checkpoint_writer_t *self, tnd_log_level_t *
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below)
+static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below, uint64_t best)
 {
     uint64_t *steps = NULL;
     size_t count = 0;
     if (tnd_store_list(self->options->dir, &steps, &count, NULL) != TND_OK)
         return;
     for (size_t i = 0; i < count; i++)
-        if (steps[i] < below)
+        if (steps[i] < below && steps[i] != best)
             tnd_store_forget(self->options->dir, steps[i]);
     free(steps);
 }
@@ -118,10 +126,10 @@ static void forget(const tnd_checkpoint_writer_t *self, const job_t *job)
 {
     if (!tnd_store_holds(self->store))
         return;
-    if (job->incomplete)
+    if (job->kind == REMOVE)
         tnd_store_forget(self->options->dir, job->manifest.cursor.step);
     else
-        forget_below(self, job->manifest.cursor.step);
+        forget_below(self, job->manifest.cursor.step, job->best);
 }
 
 /*  Keeps the folder locked although it was removed. */
@@ -160,6 +168,35 @@ static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
         tnd_store_forget(self->options->dir, step);
 }
 
+/*  A run that resumes from it does not validate again. */
+static void add_validation(tnd_checkpoint_writer_t *self, job_t *job)
+{
+    tnd_error_t error;
+    tnd_manifest_t manifest;
+    uint64_t step = job->manifest.cursor.step;
+    bool has = tnd_store_holds(self->store) && tnd_store_has(self->options->dir, step);
+    if (!has && job->best == step)
+        tell(self, TND_LOG_WARNING,
+             "the value after step %" PRIu64 " is the best one, but no checkpoint exists after "
+             "that step: a program calls tnd_feed_save (in Python feed.save) after each step after "
+             "which a validation is due",
+             step - 1);
+    if (!has)
+        return;
+    tnd_status_t status = tnd_store_read(self->options->dir, step, &manifest, &error);
+    if (status == TND_OK) {
+        tnd_validations_t before = manifest.validations;
+        manifest.validations = job->manifest.validations;
+        status = tnd_store_commit(self->options->dir, &manifest, &error);
+        manifest.validations = before;
+        tnd_manifest_free(&manifest);
+    }
+    if (status != TND_OK)
+        tell(self, TND_LOG_WARNING,
+             "the checkpoint after step %" PRIu64 " lacks the validation after that step: %.300s",
+             step - 1, error.text);
+}
+
 static void append(job_t ***end_p, job_t *job)
 {
     job->next = NULL;
@@ -185,6 +222,16 @@ static void free_job(job_t *job)
     free(job);
 }
 
+static void carry_out(tnd_checkpoint_writer_t *self, job_t *job)
+{
+    if (job->kind == WRITE)
+        write_one(self, job);
+    else if (job->kind == ADD_VALIDATION)
+        add_validation(self, job);
+    else
+        forget(self, job);
+}
+
 static void *write_all(void *context)
 {
     tnd_checkpoint_writer_t *self = context;
@@ -198,10 +245,7 @@ static void *write_all(void *context)
             break;
         self->writing = true;
         pthread_mutex_unlock(&self->lock);
-        if (job->manifest.parts != NULL)
-            write_one(self, job);
-        else
-            forget(self, job);
+        carry_out(self, job);
         pthread_mutex_lock(&self->lock);
         append(&self->done_end, job);
         self->writing = false;
@@ -234,12 +278,18 @@ static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *curso
     give(self, job);
 }
 
-/*  Removes the incomplete checkpoint after `step`, or all checkpoints before it. */
-static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool incomplete)
+static job_t *make_job(job_kind_t kind, uint64_t step)
 {
     job_t *job = tnd_allocate_zeroed(1, sizeof *job);
+    job->kind = kind;
     job->manifest.cursor.step = step;
-    job->incomplete = incomplete;
+    return job;
+}
+
+static void forget_later(tnd_checkpoint_writer_t *self, uint64_t below, uint64_t best)
+{
+    job_t *job = make_job(REMOVE_EARLIER, below);
+    job->best = best;
     give(self, job);
 }
 
@@ -267,7 +317,7 @@ static void lack(tnd_checkpoint_writer_t *self, const tnd_checkpoint_effect_t *e
                         self->replicas - effect->have, self->replicas);
     tell(self, TND_LOG_WARNING, TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %s", effect->step - 1,
          self->unwritten_why);
-    forget_later(self, effect->step, true);
+    give(self, make_job(REMOVE, effect->step));
 }
 
 /*  `cursor` and `sums` are those of the step that is booked now. */
@@ -285,7 +335,7 @@ static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
             lack(self, &effect);
             break;
         case TND_CHECKPOINT_FORGET:
-            forget_later(self, effect.step, false);
+            forget_later(self, effect.step, effect.best);
             break;
         case TND_CHECKPOINT_KEEP:
             self->word_new = true;
@@ -305,7 +355,7 @@ static void take_done(tnd_checkpoint_writer_t *self)
         if (job->whole) {
             self->unwritten = 0;
             tnd_checkpoint_written(self->machine, job->manifest.cursor.step);
-        } else if (job->manifest.parts != NULL) {
+        } else if (job->kind == WRITE) {
             count_unwritten(self, "%s", job->why);
             tnd_checkpoint_failed(self->machine, job->manifest.cursor.step);
         }
@@ -399,6 +449,25 @@ tnd_keep_note_t tnd_checkpoint_writer_word(const tnd_checkpoint_writer_t *self)
     return tnd_checkpoint_word(self->machine);
 }
 
+/* --- the best one ----------------------------------------------------------------------------- */
+
+void tnd_checkpoint_writer_validated(tnd_checkpoint_writer_t *self, uint64_t step, uint64_t best)
+{
+    job_t *job = make_job(ADD_VALIDATION, step);
+    job->manifest.validations = tnd_validations_copy(self->config.validations);
+    job->best = best;
+    give(self, job);
+    take_done(self);
+    tnd_checkpoint_pin(self->machine, best);
+    perform(self, NULL, NULL);
+}
+
+uint64_t tnd_checkpoint_writer_best(tnd_checkpoint_writer_t *self)
+{
+    take_done(self);
+    return tnd_checkpoint_word(self->machine).best;
+}
+
 /* --- set-up ----------------------------------------------------------------------------------- */
 
 /*  Counts the checkpoints in the folder, and removes those after the one that was resumed from. */
@@ -427,6 +496,20 @@ static void count_existing(tnd_checkpoint_writer_t *self)
     free(steps);
 }
 
+/*  Counts the checkpoints of an earlier run; the best one stays. */
+static void count_earlier(tnd_checkpoint_writer_t *self)
+{
+    tnd_best_t best = {.step = 0};
+    (void)tnd_resume_best(self->config.plan, &self->search.validations, &best, NULL);
+    tnd_checkpoint_pin(self->machine, best.step);
+    count_existing(self);
+    if (tnd_checkpoint_word(self->machine).best != best.step)
+        tell(self, TND_LOG_WARNING,
+             "the best value so far is that after step %" PRIu64
+             ", of which %.300s has no checkpoint",
+             best.step - 1, self->options->dir);
+}
+
 static void make_machine(tnd_checkpoint_writer_t *self)
 {
     tnd_checkpoint_config_t config = {.replicas = self->replicas,
@@ -436,6 +519,11 @@ static void make_machine(tnd_checkpoint_writer_t *self)
                                       .depth = self->config.depth,
                                       .ahead = self->config.ahead,
                                       .from = self->search.resume.step};
+    for (uint32_t c = 1; c < self->config.plan->chain_count; c++)
+        if (self->config.plan->chains[c].best != NULL) {
+            config.rest_steps = self->config.plan->chains[c].every.steps;
+            config.rest_epochs = self->config.plan->chains[c].every.epochs;
+        }
     self->machine_memory = tnd_allocate_zeroed(1, tnd_checkpoint_bytes(&config));
     self->machine = tnd_checkpoint_init(self->machine_memory, &config);
 }
@@ -478,7 +566,7 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
     make_machine(self);
     if (status != TND_OK || self->options->evaluate)
         return status;
-    count_existing(self);
+    count_earlier(self);
     perform(self, NULL, NULL);
     status = tnd_thread_create(&self->thread, "the checkpoints", write_all, self, error);
     self->started = status == TND_OK;

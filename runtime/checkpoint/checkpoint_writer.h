@@ -60,6 +60,12 @@ void tnd_checkpoint_writer_booked(tnd_checkpoint_writer_t *self, const tnd_curso
 /*  The run has ended with this cursor. */
 void tnd_checkpoint_writer_end(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
                                const tnd_epoch_metrics_t *sums);
+/*  The run was validated after that many steps, and `validations` have the result, which its checkpoint
+ *  now has too.  `best`: the steps before the best one, whose checkpoint stays; 0: none is. */
+void tnd_checkpoint_writer_validated(tnd_checkpoint_writer_t *self, uint64_t step, uint64_t best);
+/*  The steps before the checkpoint that stays, because it has the best value and is complete; 0: there is
+ *  none. */
+uint64_t tnd_checkpoint_writer_best(tnd_checkpoint_writer_t *self);
 /*  The next instruction for feeders; false: it has not changed since the last call. */
 bool tnd_checkpoint_writer_next(tnd_checkpoint_writer_t *self, tnd_keep_note_t *note);
 /*  The last instruction, for a feeder that may have missed it. */

@@ -345,6 +345,65 @@ static tnd_status_t find_named(tnd_resume_search_t *self, const char *path, tnd_
     return status;
 }
 
+bool tnd_resume_best(const tnd_plan_t *plan, const tnd_validations_t *validations, tnd_best_t *best,
+                     uint32_t *chain_p)
+{
+    uint32_t chain = 1;
+    while (chain < plan->chain_count && plan->chains[chain].best == NULL)
+        chain++;
+    if (chain >= plan->chain_count)
+        return false;
+    *best = tnd_best_options_begin(plan->chains[chain].best);
+    tnd_validations_judge(validations, chain, plan->chains[chain].best->metric, best);
+    if (chain_p != NULL)
+        *chain_p = chain;
+    return true;
+}
+
+/*  The steps before the best of the validations that the newest readable manifest has; 0: it has none. */
+static tnd_status_t read_best(const tnd_plan_t *plan, const char *dir, uint64_t *step_p,
+                              tnd_error_t *error)
+{
+    uint64_t *steps;
+    size_t count;
+    bool found = false;
+    *step_p = 0;
+    TND_TRY(tnd_store_list(dir, &steps, &count, error));
+    for (size_t i = 0; i < count && !found; i++) {
+        tnd_manifest_t manifest;
+        tnd_best_t best;
+        found = tnd_store_read(dir, steps[i], &manifest, NULL) == TND_OK;
+        if (!found)
+            continue;
+        (void)tnd_resume_best(plan, &manifest.validations, &best, NULL);
+        *step_p = best.step;
+        tnd_manifest_free(&manifest);
+    }
+    free(steps);
+    return TND_OK;
+}
+
+/*  The checkpoint of the best value. */
+static tnd_status_t find_best(tnd_resume_search_t *self, const char *dir, tnd_error_t *error)
+{
+    char path[TND_STORE_PATH + 32];
+    uint64_t step;
+    tnd_best_t best;
+    if (!tnd_resume_best(self->plan, &(tnd_validations_t){.of = NULL}, &best, NULL))
+        return tnd_fail(error, "no feeder has `best:`, which says what the best checkpoint is");
+    TND_TRY(read_best(self->plan, dir, &step, error));
+    if (step == 0)
+        return tnd_fail(error,
+                        "%s: no checkpoint there knows of a validation that has a best value", dir);
+    if (!tnd_store_has(dir, step))
+        return tnd_fail(error,
+                        "%s: the best value is that after step %" PRIu64
+                        ", of which no checkpoint exists: resume from `latest`",
+                        dir, step - 1);
+    snprintf(path, sizeof path, "%.900s/step-%08" PRIu64, dir, step);
+    return find_named(self, path, error);
+}
+
 /*  A new run does not write to the folder of an earlier one. */
 static tnd_status_t refuse_old(const tnd_resume_search_t *self, tnd_error_t *error)
 {
@@ -376,12 +435,15 @@ tnd_status_t tnd_resume_search(tnd_resume_search_t *self, tnd_error_t *error)
         return refuse_old(self, error);
     if (strcmp(options->resume, "latest") == 0)
         return find_latest(self, options->dir, options->evaluate, error);
+    if (strcmp(options->resume, "best") == 0)
+        return find_best(self, options->dir, error);
     return find_named(self, options->resume, error);
 }
 
 tnd_status_t tnd_resume_check_path(const char *resume, tnd_error_t *error)
 {
-    if (strcmp(resume, "none") == 0 || strcmp(resume, "latest") == 0 || access(resume, F_OK) == 0)
+    if (strcmp(resume, "none") == 0 || strcmp(resume, "latest") == 0 ||
+        strcmp(resume, "best") == 0 || access(resume, F_OK) == 0)
         return TND_OK;
     return tnd_fail(error, "no checkpoint at %s", resume);
 }

@@ -1,6 +1,7 @@
 /*  runtime/checkpoint/resume.h - finds the checkpoint that a run resumes from.
  *
- *  Follows `resume:` of the plan: none, the newest complete checkpoint of the folder, or a path.
+ *  Follows `resume:` of the plan: none, the newest complete checkpoint of the folder, the one with the best
+ *  value, or a path.
  *
  *  Ownership: the caller's; tnd_resume_search_free frees the result.
  *  Threads: any, one at a time; waits for the disk. */
@@ -31,6 +32,10 @@ typedef struct {
 /*  Whether `resume`, if it is a path, exists.  To be called before the checkpoint folder is
  *  created, which may be the same path. */
 tnd_status_t tnd_resume_check_path(const char *resume, tnd_error_t *error) TND_CHECKED;
+/*  The best of the validations of a run, as its plan has it; *chain_p, if not NULL: of which chain.  Returns
+ *  false if the plan wants none. */
+bool tnd_resume_best(const tnd_plan_t *plan, const tnd_validations_t *validations, tnd_best_t *best,
+                     uint32_t *chain_p);
 /*  Fills the result.  Errors: TND_FAILED if the folder cannot be read or its checkpoints do not fit
  *  this run; the text names the difference and what to do. */
 tnd_status_t tnd_resume_search(tnd_resume_search_t *self, tnd_error_t *error) TND_CHECKED;

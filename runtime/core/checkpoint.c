@@ -31,6 +31,7 @@ struct tnd_checkpoint {
     draft_t *waiting;   /* booked and lacking a part, which a last message may still bring */
     uint64_t *kept;     /* a ring of the newest `keep` checkpoints */
     uint64_t kept_count;
+    uint64_t pinned; /* that has the best value, written or not; 0: none has */
 };
 
 /*  From the booked step to the last that a feeder may have done. */
@@ -65,15 +66,38 @@ tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_
     at += tnd_align((size_t)self->drafts_max * config->replicas * sizeof(bool));
     self->kept = (uint64_t *)at;
     self->word.every = config->every_steps;
+    self->word.rest_steps = config->rest_steps;
+    self->word.rest_epochs = config->rest_epochs;
     self->word_due = true;
     for (uint32_t i = 0; i < self->drafts_max; i++)
         self->drafts[i].step = TND_UNKNOWN;
     return self;
 }
 
+/*  A checkpoint is there: the one before that had the best value may go. */
+static void keep_best(tnd_checkpoint_t *self, uint64_t step)
+{
+    self->word_due = self->forget_due = true;
+    self->word.best = step;
+}
+
 static void keep(tnd_checkpoint_t *self, uint64_t step)
 {
     self->kept[self->kept_count++ % self->config.keep] = step;
+    if (step > 0 && step == self->pinned)
+        keep_best(self, step);
+}
+
+void tnd_checkpoint_pin(tnd_checkpoint_t *self, uint64_t step)
+{
+    if (step == self->pinned)
+        return;
+    self->pinned = step;
+    if (TND_BUG(BEST_NOT_AWAITED))
+        keep_best(self, step);
+    for (uint64_t i = 0; i < self->config.keep && i < self->kept_count; i++)
+        if (self->kept[i] == step)
+            keep_best(self, step);
 }
 
 void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step)
@@ -183,8 +207,8 @@ static uint64_t ahead_of(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 {
     give_up(self);
-    /* A program may save its models after any step. */
-    if (tnd_checkpoint_asks(&self->word, step) || find(self, step) != NULL)
+    /* A program may save its models after any step.  Those saved because an epoch ends are there. */
+    if (tnd_checkpoint_asks(&self->word, step, 0) || find(self, step) != NULL)
         close_draft(self, step);
     self->booked = step;
     if (self->config.every_ns == 0)
@@ -254,6 +278,7 @@ bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect
         self->forget_due = false;
         effect->kind = TND_CHECKPOINT_FORGET;
         effect->step = self->word.below;
+        effect->best = TND_BUG(BEST_FORGOTTEN) ? 0 : self->word.best;
         return true;
     }
     if (self->word_due) {

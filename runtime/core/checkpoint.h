@@ -12,6 +12,9 @@
  *  step that no feeder can have begun, which follows from how many steps may be unbooked.  If a
  *  feeder was past it all the same, the leader names the next one further ahead, at once.
  *
+ *  Where the best of several validations is wanted, models are also saved after each step after which one
+ *  is due, and the checkpoint of the best one stays.
+ *
  *  Lifecycle: in the caller's memory (zeroed), no end.  Threads: one at a time.  Units: `step`
  *  counts steps that are done, so step 5 is the state after five steps. */
 #ifndef TND_RUNTIME_CORE_CHECKPOINT_H
@@ -28,22 +31,24 @@ typedef struct {
 typedef struct {
     uint32_t replicas;
     uint64_t every_steps, every_ns; /* one of them, or neither: only at the end of the run */
-    uint64_t keep;                  /* checkpoints that stay; at least 1 */
-    uint32_t depth;                 /* steps that a feeder holds */
-    uint32_t ahead;                 /* no feeder has begun a step this far after the booked ones */
-    uint64_t from;                  /* steps before the run resumes */
+    uint64_t rest_steps,
+        rest_epochs; /* between validations of which the best is kept; both 0: none */
+    uint64_t keep;   /* checkpoints that stay; at least 1 */
+    uint32_t depth;  /* steps that a feeder holds */
+    uint32_t ahead;  /* no feeder has begun a step this far after the booked ones */
+    uint64_t from;   /* steps before the run resumes */
 } tnd_checkpoint_config_t;
 
 typedef enum {
     TND_CHECKPOINT_WRITE, /* the manifest of `step`, with `parts` by replica */
     TND_CHECKPOINT_LACKS, /* none after `step`: `have` parts of all; `why` if a feeder reported it */
-    TND_CHECKPOINT_FORGET, /* delete what is below `step`, complete or not */
+    TND_CHECKPOINT_FORGET, /* delete what is below `step`, complete or not, but for `best` */
     TND_CHECKPOINT_KEEP    /* send `word` to all feeders before any other message */
 } tnd_checkpoint_kind_t;
 
 typedef struct {
     tnd_checkpoint_kind_t kind;
-    uint64_t step;
+    uint64_t step, best;
     const tnd_saved_t *parts; /* valid until the machine is called again */
     uint32_t have;
     const char *why; /* likewise; "": not reported */
@@ -71,6 +76,10 @@ void tnd_checkpoint_end(tnd_checkpoint_t *self, uint64_t step);
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step);
 void tnd_checkpoint_failed(tnd_checkpoint_t *self, uint64_t step);
 
+/*  The checkpoint of `step`, which has the best value, stays, in place of the one before.  If it is not
+ *  written yet, the one before stays until then.  Before tnd_checkpoint_found: one of an earlier run. */
+void tnd_checkpoint_pin(tnd_checkpoint_t *self, uint64_t step);
+
 /*  Drain it after every event: WRITE refers to the cursor of that moment. */
 bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect);
 /*  The latest KEEP for feeders, for a feeder that may have missed it. */
@@ -79,10 +88,18 @@ tnd_keep_note_t tnd_checkpoint_word(const tnd_checkpoint_t *self);
 /*  Steps of the newest checkpoint; 0: there is none. */
 uint64_t tnd_checkpoint_last(const tnd_checkpoint_t *self);
 
-/*  Whether a feeder with this KEEP saves its models after `step`. */
-static inline bool tnd_checkpoint_asks(const tnd_keep_note_t *word, uint64_t step)
+static inline bool tnd_checkpoint_is_multiple(uint64_t number, uint64_t of)
 {
-    return step == word->step || (word->every > 0 && step % word->every == 0);
+    return of > 0 && number > 0 && number % of == 0;
+}
+
+/*  Whether a feeder with this KEEP saves its models after `step`; `epochs`: that have ended with it, 0 if
+ *  it ends none. */
+static inline bool tnd_checkpoint_asks(const tnd_keep_note_t *word, uint64_t step, uint64_t epochs)
+{
+    return step == word->step || tnd_checkpoint_is_multiple(step, word->every) ||
+           tnd_checkpoint_is_multiple(step, word->rest_steps) ||
+           tnd_checkpoint_is_multiple(epochs, word->rest_epochs);
 }
 
 #endif

@@ -131,6 +131,8 @@ void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t ep
 /*  Whether it rests: all steps before are booked, no other one is started, and it is not paused, drains or
  *  over.  It does not rest after the last step of its last epoch: it ends.  *epoch_p: of the next step, as far as that is known. */
 bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p);
+/*  While it rests, or before the stream begins: it ends with the last booked step, as one of so many steps. */
+void tnd_leader_core_end_here(tnd_leader_core_t *self);
 /*  Gives each feeder so many slots, from some step on (feeder.h).  Where it is asked again, those that
  *  could not allocate them try again.  Errors: the run drains or is over. */
 tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth,

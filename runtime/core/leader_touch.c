@@ -106,6 +106,13 @@ bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
     return at->step >= self->halt.rest_step || *epoch_p >= self->halt.rest_epoch;
 }
 
+void tnd_leader_core_end_here(tnd_leader_core_t *self)
+{
+    assert(self->steps.cursor.step <= self->config.steps_max);
+    self->config.steps_max = self->steps.cursor.step;
+    tnd_leader_core_tell_end(self);
+}
+
 tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth, tnd_error_t *error)
 {
     if (tnd_leader_core_is_over(self) || self->want_drain)

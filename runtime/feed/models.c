@@ -22,7 +22,8 @@ struct tnd_models {
     _Atomic uint32_t references;
     tnd_models_config_t config;
     char *plugin, *options, *keep_dir;
-    _Atomic uint64_t forget_below; /* checkpoints of fewer steps may be removed */
+    _Atomic uint64_t forget_below; /* checkpoints of fewer steps may be removed, but for this: */
+    _Atomic uint64_t forget_not;
     void *library;
     const tnd_step_ops_t *ops;
     tnd_task_t open, step, evaluate, load, keep;
@@ -90,12 +91,14 @@ static tnd_status_t call_load(void *context, tnd_replica_t *replica)
 
 static void forget_old(tnd_models_t *self)
 {
+    /* In this order: what is below a bound was not the best one when the bound was set, or still is. */
     uint64_t *steps = NULL, below = atomic_load(&self->forget_below);
+    uint64_t best = atomic_load(&self->forget_not);
     size_t count = 0;
     if (below == 0 || tnd_store_list(self->keep_dir, &steps, &count, NULL) != TND_OK)
         return;
     for (size_t i = 0; i < count; i++)
-        if (steps[i] < below)
+        if (steps[i] < below && steps[i] != best)
             tnd_store_forget(self->keep_dir, steps[i]);
     free(steps);
 }
@@ -139,8 +142,9 @@ static tnd_status_t call_keep(void *context, tnd_replica_t *replica)
     return TND_OK;
 }
 
-void tnd_models_forget(tnd_models_t *self, uint64_t below)
+void tnd_models_forget(tnd_models_t *self, uint64_t below, uint64_t best)
 {
+    atomic_store(&self->forget_not, best);
     atomic_store(&self->forget_below, below);
 }
 

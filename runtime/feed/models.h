@@ -52,8 +52,8 @@ const tnd_task_t *tnd_models_keep_task(tnd_models_t *self);
  *  workers are idle. */
 tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
                              tnd_error_t *error) TND_CHECKED;
-/*  Checkpoints of fewer than `below` steps are no longer needed. Any thread. */
-void tnd_models_forget(tnd_models_t *self, uint64_t below);
+/*  Checkpoints of fewer than `below` steps, but for that of `best`, are no longer needed. One thread. */
+void tnd_models_forget(tnd_models_t *self, uint64_t below, uint64_t best);
 /*  Whether each of these replicas has a model. */
 bool tnd_models_cover(const tnd_models_t *self, uint32_t first, uint32_t count);
 const char *tnd_models_plugin(const tnd_models_t *self);

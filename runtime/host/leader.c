@@ -168,6 +168,7 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     self->run.ended = true;
     self->outcome = outcome;
     tnd_leader_report_unwritten(self);
+    tnd_leader_report_best(self);
     tnd_leader_inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
     bool broke = outcome == TND_OUTCOME_FAILED || outcome == TND_OUTCOME_LOST;
     uint64_t last = broke && self->writer != NULL ? tnd_checkpoint_writer_last(self->writer) : 0;

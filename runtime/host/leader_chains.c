@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/checkpoint/resume.h"
 
 /*  Where the stream of a chain begins.  Where it was fed before, the numbers of its steps go on. */
 static void find_start(const tnd_leader_t *self, uint32_t index, tnd_cursor_t *start)
@@ -88,9 +89,9 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .restart_timeout_ns = plan->restart_timeout_ns,
         .steps_open_max = STEPS_OPEN,
         .booked_every = BOOKED_EVERY,
-        .steps_max = !trains      ? start.step
-                     : index == 0 ? self->config.steps_max
-                                  : TND_UNKNOWN,
+        .steps_max = !trains || (index == 0 && tnd_best_ends(&self->best)) ? start.step
+                     : index == 0                                          ? self->config.steps_max
+                                                                           : TND_UNKNOWN,
         .restarts = {.max = (uint32_t)plan->restarts.max,
                      .first_ns = plan->restarts.backoff_ns,
                      .most_ns = plan->restarts.backoff_max_ns,
@@ -131,6 +132,7 @@ void tnd_leader_resume_validations(tnd_leader_t *self)
     if (self->writer == NULL || self->plan->checkpoint->evaluate)
         return;
     const tnd_validations_t *made = tnd_checkpoint_writer_validations(self->writer);
+    (void)tnd_resume_best(self->plan, made, &self->best, &self->best_chain);
     for (size_t i = 0; i < made->count; i++) {
         const tnd_validated_t *it = &made->of[i];
         if (it->chain == 0 || it->chain >= self->plan->chain_count)
@@ -150,6 +152,83 @@ static void restart_due(tnd_leader_t *self)
         tnd_leader_restart(self, actor, false);
 }
 
+/* --- the best of them -------------------------------------------------------------------------- */
+
+/*  Where `best:` of a chain is written. */
+static void print_place(const tnd_topology_t *topology, uint32_t chain, char *text, size_t room)
+{
+    const tnd_topology_actor_t *feeder = &topology->actors[topology->chains[chain].end];
+    tnd_mark_t mark = tnd_topology_option_mark(feeder, "best");
+    text[0] = '\0';
+    if (mark.origin != NULL && mark.line > 0)
+        snprintf(text, room, "%s:%" PRIu32 ":%" PRIu32 ": ", mark.origin->name, mark.line,
+                 mark.column);
+    else if (mark.origin != NULL)
+        snprintf(text, room, "%s: ", mark.origin->name);
+}
+
+static void fail_without_metric(tnd_leader_t *self, const tnd_validated_t *validated)
+{
+    char why[900], place[256], names[TND_METRICS_MAX * (TND_METRIC_NAME + 2)] = "nothing";
+    const tnd_chain_plan_t *chain = &self->plan->chains[validated->chain];
+    print_place(self->plan->topology, validated->chain, place, sizeof place);
+    for (size_t m = 0, used = 0; m < validated->sums.count; m++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", m > 0 ? ", " : "",
+                                 validated->sums.of[m].name);
+    snprintf(why, sizeof why,
+             "%s`best` of %.64s is of the metric `%.64s`, but the validation after step %" PRIu64
+             " reports %.320s",
+             place, chain->feeder, chain->best->metric, validated->steps - 1, names);
+    tnd_leader_end(self, TND_OUTCOME_FAILED, why);
+}
+
+/*  What the user is told of a value. */
+static void tell_value(tnd_leader_t *self, const tnd_validated_t *validated, bool better)
+{
+    const tnd_chain_plan_t *chain = &self->plan->chains[validated->chain];
+    const tnd_best_t *best = &self->best;
+    if (better)
+        tnd_leader_inform(self, "%s: %s %g after step %" PRIu64 " is the best value", chain->feeder,
+                          chain->best->metric, best->value, validated->steps - 1);
+    if (!tnd_best_ends(best))
+        return;
+    char text[320], found[120] = "no validation has had a value";
+    if (best->step > 0)
+        snprintf(found, sizeof found, "the best value, %g, is that after step %" PRIu64,
+                 best->value, best->step - 1);
+    snprintf(text, sizeof text,
+             "%" PRIu64 " validations had no better %s, so the run ends after step %" PRIu64
+             " (`patience`); %s",
+             best->without, chain->best->metric, validated->steps - 1, found);
+    tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, chain->feeder, text);
+}
+
+/*  The list of validations has this one. */
+static void judge(tnd_leader_t *self, const tnd_validated_t *validated)
+{
+    double value;
+    const tnd_best_options_t *wanted = self->plan->chains[validated->chain].best;
+    if (wanted == NULL || validated->chain != self->best_chain || validated->steps == 0)
+        return;
+    if (!tnd_validated_value(validated, wanted->metric, &value)) {
+        fail_without_metric(self, validated);
+        return;
+    }
+    tell_value(self, validated, tnd_best_add(&self->best, validated->steps, value));
+    tnd_checkpoint_writer_validated(self->writer, validated->steps, self->best.step);
+}
+
+void tnd_leader_report_best(tnd_leader_t *self)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    if (self->best_chain == 0 || observer == NULL || observer->best == NULL)
+        return;
+    bool kept = self->best.step > 0 && tnd_checkpoint_writer_best(self->writer) == self->best.step;
+    observer->best(observer->context, self->best_chain, &self->best, kept);
+}
+
+/* --- one after the other ----------------------------------------------------------------------- */
+
 /*  The running chain was fed whole. */
 static void keep_result(tnd_leader_t *self)
 {
@@ -165,6 +244,7 @@ static void keep_result(tnd_leader_t *self)
     tnd_validations_add(&self->validations, &validated);
     if (observer != NULL && observer->validated != NULL)
         observer->validated(observer->context, &validated);
+    judge(self, &validated);
 }
 
 /*  The chain that is due; 0: none. */
@@ -191,6 +271,8 @@ static void return_to_first(tnd_leader_t *self)
     self->chain = 0;
     self->chains[0].shown = TND_LEADER_CORE_READY; /* so that it is shown again */
     tnd_run_return(&self->run);
+    if (tnd_best_ends(&self->best))
+        tnd_leader_core_end_here(self->chains[0].session);
     set_rest(self);
 }
 
@@ -231,6 +313,8 @@ void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now)
         return;
     if (self->chain > 0 && chain->over && !self->run.touches.drains)
         keep_result(self);
+    if (self->run.ended) /* it lacked what is wanted of it */
+        return;
     if (rests)
         restart_due(self);
     uint32_t due = find_due(self, !rests);

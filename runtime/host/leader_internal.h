@@ -94,6 +94,8 @@ struct tnd_leader {
     chain_t *chains;
     uint32_t chain;                /* the running one */
     tnd_validations_t validations; /* of chains with `every:` */
+    tnd_best_t best;               /* of those of this chain; 0: none is wanted */
+    uint32_t best_chain;
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
     tnd_run_t run;
@@ -154,6 +156,8 @@ void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked);
 void tnd_leader_open_session(tnd_leader_t *self, uint32_t chain, uint64_t now);
 /*  What was validated before the run was resumed. */
 void tnd_leader_resume_validations(tnd_leader_t *self);
+/*  Tells the observer which validation was the best one. */
+void tnd_leader_report_best(tnd_leader_t *self);
 /*  The stream of the running chain has ended: the next one begins, or the first one continues, or the run
  *  ends. */
 void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now);

@@ -2,7 +2,9 @@
 #include "runtime/notes/validations.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/base/allocation.h"
 
@@ -24,6 +26,27 @@ tnd_validations_t tnd_validations_copy(const tnd_validations_t *self)
     for (size_t i = 0; i < self->count; i++)
         tnd_validations_add(&copy, &self->of[i]);
     return copy;
+}
+
+bool tnd_validated_value(const tnd_validated_t *self, const char *metric, double *value_p)
+{
+    const tnd_metric_sums_t *sums = &self->sums;
+    for (uint32_t m = 0; m < sums->count; m++)
+        if (strcmp(sums->of[m].name, metric) == 0) {
+            *value_p = sums->of[m].weight != 0 ? sums->of[m].sum / sums->of[m].weight : (double)NAN;
+            return true;
+        }
+    return false;
+}
+
+void tnd_validations_judge(const tnd_validations_t *self, uint32_t chain, const char *metric,
+                           tnd_best_t *best)
+{
+    double value;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->of[i].chain == chain && self->of[i].steps > 0 &&
+            tnd_validated_value(&self->of[i], metric, &value))
+            (void)tnd_best_add(best, self->of[i].steps, value);
 }
 
 void tnd_validations_write(const tnd_validations_t *self, FILE *out)

@@ -69,6 +69,9 @@ typedef struct tnd_observer {
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
     /*  A chain with `every:` was fed whole; of validations before the run was resumed, too. */
     void (*validated)(void *context, const tnd_validated_t *validated);
+    /*  Once at the end, if the best of the validations of a chain is wanted.  `kept`: there is a checkpoint
+     *  of it. */
+    void (*best)(void *context, uint32_t chain, const tnd_best_t *best, bool kept);
     /*  Once at the end, if checkpoints could not be written: how many, whether one of them was the last
      *  that was due, and why the last of them. */
     void (*unwritten)(void *context, uint64_t failed, bool last, const char *why);

@@ -206,6 +206,16 @@ void tnd_run_summary_validated(void *summary, const tnd_validated_t *validated)
     pthread_mutex_unlock(&self->lock);
 }
 
+void tnd_run_summary_best(void *summary, uint32_t chain, const tnd_best_t *best, bool kept)
+{
+    tnd_run_summary_t *self = summary;
+    pthread_mutex_lock(&self->lock);
+    self->best_chain = chain;
+    self->best_kept = kept;
+    self->best = *best;
+    pthread_mutex_unlock(&self->lock);
+}
+
 void tnd_run_summary_unwritten(void *summary, uint64_t failed, bool last, const char *why)
 {
     tnd_run_summary_t *self = summary;

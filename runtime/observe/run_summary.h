@@ -60,6 +60,9 @@ typedef struct {
     uint32_t chain; /* the running one */
     tnd_run_summary_chain_t *chains;
     tnd_validations_t validations;
+    uint32_t best_chain; /* the chain of whose validations the best is wanted; 0: none */
+    bool best_kept;
+    tnd_best_t best;
     char waiting[512];                   /* hosts that are missing; "": none */
     tnd_run_summary_opening_t *openings; /* in order of their first reports */
     size_t opening_count, opening_room;
@@ -89,6 +92,7 @@ void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reas
 /*  Includes rows that were read after the last step. */
 void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *cursor);
 void tnd_run_summary_validated(void *summary, const tnd_validated_t *validated);
+void tnd_run_summary_best(void *summary, uint32_t chain, const tnd_best_t *best, bool kept);
 void tnd_run_summary_unwritten(void *summary, uint64_t failed, bool last, const char *why);
 void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest);
 void tnd_run_summary_label(void *summary, const char *actor, uint64_t number, const char *name);

@@ -489,6 +489,7 @@ static void make_chains(placer_t *self)
         if (chain->after != TND_TOPOLOGY_NONE)
             chains[i].after = topology->actors[topology->chains[chain->after].end].name;
         chains[i].every = chain->every;
+        chains[i].best = chain->best;
         chains[i].alike = chain->alike;
         tnd_placer_deal_replicas(self, chain, &chains[i]);
     }

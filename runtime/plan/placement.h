@@ -72,7 +72,8 @@ typedef struct {
     const char *feeder; /* name of the actor; NULL: the graph is open-ended */
     const char *after;  /* the feeder of the preceding chain; NULL for the first */
     tnd_period_t every; /* how often it is fed while that chain rests; both 0: only after its end */
-    bool alike;         /* its lanes have the same rows */
+    const tnd_best_options_t *best; /* NULL: none is wanted, or another chain has it */
+    bool alike;                     /* its lanes have the same rows */
     uint32_t replicas;
     const tnd_carrier_t *carriers; /* by replica; NULL without a feeder */
 } tnd_chain_plan_t;

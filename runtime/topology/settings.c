@@ -49,7 +49,9 @@ static const tnd_option_t checkpoint_options[] = {
     {TND_OPTION(tnd_checkpoint_options_t, keep, U64, TUNE), .unit = "checkpoints", .fallback = "3",
      .range = "1..1000000", .help = "how many are kept; older ones are removed"},
     {TND_OPTION(tnd_checkpoint_options_t, resume, STRING, TUNE), .fallback = "none",
-     .help = "what the run resumes from: `none`, `latest`, or the path of a checkpoint"},
+     .help =
+         "what the run resumes from: `none`, `latest`, `best` (as `best:` of a feeder says), or "
+         "the path of a checkpoint"},
     {TND_OPTION(tnd_checkpoint_options_t, evaluate, BOOL, TUNE), .fallback = "false",
      .help = "whether only the feeders with `after:` run, on the models of the checkpoint that "
              "`resume` names; nothing is trained or written"},

@@ -34,7 +34,8 @@ typedef struct {
     const char *dir;
     tnd_interval_t every; /* both 0: at the end and on request of a program */
     uint64_t keep;
-    const char *resume; /* "none", "latest", or the path of a checkpoint or of a folder of them */
+    const char
+        *resume; /* "none", "latest", "best", or the path of a checkpoint or of a folder of them */
     bool
         evaluate; /* only chains with `after:` run, on the models of `resume`; nothing is written */
     bool trust_data; /* on resume a file that differs only in its modification time is unchanged */

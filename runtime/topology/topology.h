@@ -16,6 +16,7 @@
 
 #include "runtime/option/option_parse.h"
 #include "runtime/option/spec.h"
+#include "runtime/topology/best_options.h"
 #include "runtime/topology/settings.h"
 
 #define TND_TOPOLOGY_NONE UINT32_MAX
@@ -37,11 +38,12 @@ typedef struct {
 } tnd_topology_link_t;
 
 typedef struct {
-    uint32_t end;       /* the last actor: a feeder, unless the graph is open-ended */
-    tnd_period_t every; /* how often it is fed while that one rests; both 0: not */
-    uint32_t after;     /* the chain whose models it shares; TND_TOPOLOGY_NONE */
-    uint32_t replicas;  /* of its batcher; 1 if it has none */
-    bool alike;         /* each lane has all rows and keeps its pieces of batches */
+    uint32_t end;                   /* the last actor: a feeder, unless the graph is open-ended */
+    tnd_period_t every;             /* how often it is fed while that one rests; both 0: not */
+    const tnd_best_options_t *best; /* of its validations; NULL: no matter */
+    uint32_t after;                 /* the chain whose models it shares; TND_TOPOLOGY_NONE */
+    uint32_t replicas;              /* of its batcher; 1 if it has none */
+    bool alike;                     /* each lane has all rows and keeps its pieces of batches */
 } tnd_topology_chain_t;
 
 /*  An option that was written as `auto`, and what it means. */

@@ -13,6 +13,12 @@ static tnd_period_t every_of(const tnd_topology_actor_t *actor)
     return every != NULL ? *every : (tnd_period_t){0};
 }
 
+static const tnd_best_options_t *best_of(const tnd_topology_actor_t *actor)
+{
+    const void *const *best = tnd_topology_option(actor, "best", TND_OPTION_TABLE);
+    return best != NULL ? *best : NULL;
+}
+
 static bool is_feeder(const tnd_topology_actor_t *actor)
 {
     return actor->kind != NULL && actor->kind->role == TND_ROLE_FEEDER;
@@ -90,6 +96,43 @@ bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t index)
     return false;
 }
 
+/*  The feeder of a chain before this one that has `best:`; NULL: there is none. */
+static const char *best_before(const tnd_resolver_t *self, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (self->chains[i].best != NULL)
+            return self->actors[self->chains[i].end].name;
+    return NULL;
+}
+
+/*  The best of the validations of a chain is wanted. */
+static void check_best(tnd_resolver_t *self, uint32_t index)
+{
+    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
+    tnd_topology_chain_t *chain = &self->chains[index];
+    const tnd_topology_actor_t *feeder = &self->actors[chain->end];
+    tnd_mark_t mark = tnd_topology_option_mark(feeder, "best");
+    const char *other = best_before(self, index);
+    if (chain->every.steps == 0 && chain->every.epochs == 0) {
+        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, mark,
+                            "`best:` chooses among several validations, and `%s` is fed once",
+                            feeder->name);
+        tnd_diagnostics_help(diagnostics,
+                             "say how often the models are evaluated: `every: 1 epoch`");
+    } else if (self->topology->settings->checkpoint == NULL) {
+        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, mark,
+                            "`best:` keeps the checkpoint of the best models, and this topology "
+                            "has no folder of checkpoints");
+        tnd_diagnostics_help(diagnostics, "name one at the top level: `checkpoint: {dir: DIR}`");
+    } else if (other != NULL) {
+        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, mark,
+                            "`%s` has `best:` too, and only one can say which models are the best",
+                            other);
+    } else {
+        chain->best = best_of(feeder);
+    }
+}
+
 static void check_after(tnd_resolver_t *self, uint32_t index)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
@@ -105,6 +148,8 @@ static void check_after(tnd_resolver_t *self, uint32_t index)
                             feeder->name);
         return;
     }
+    if (best_of(feeder) != NULL)
+        check_best(self, index);
     if (after == NULL)
         return;
     tnd_mark_t mark = tnd_topology_option_mark(feeder, "after");

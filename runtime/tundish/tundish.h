@@ -246,6 +246,10 @@ TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
  *  tnd_feed_run_steps, are discarded; so is a time of which it pulls none.  Where several feeds follow,
  *  they are fed in the order of the file, and to pull one discards what is left of those before it.
  *
+ *  With `best:` of such a feed, a program saves its models (tnd_feed_save) after each step after which a
+ *  validation is due, and reports the metric where it evaluates (tnd_replica_report).  The other feed ends
+ *  with TND_END once `patience` is exhausted.
+ *
  *  TND_END: the stream has ended.  TND_STOPPED: the run was stopped, or was drained and its last
  *  step was returned before.  TND_FAILED: the run failed (tnd_session_error); it also fails if the
  *  stream ends without a step although rows were read.  Or the feed cannot be pulled, because its

@@ -89,6 +89,31 @@ with tundish.feed(*sys.argv[4:], host=host if host != "-" else None) as feed:
 """
 
 
+# Its models report their first byte.
+BEST = """import hashlib, json, sys
+sys.path.insert(0, {module!r})
+import tundish
+with tundish.feed({graph!r}) as feed:
+    test, model = feed.session.feed("test"), b""
+
+    def save(file, replica):
+        with open(file, "wb") as kept:
+            kept.write(model)
+
+    while True:
+        if test.due():
+            while test.run(lambda replica: replica.report("byte", model[0], 1)):
+                pass
+        batch = next(feed, None)
+        if batch is None:
+            break
+        model = hashlib.sha256(model + b"".join(bytes(memoryview(r["y"].numpy())) for r in batch.replicas)).digest()
+        if {saves}:
+            feed.save(save)
+    print(batch is None, model.hex())
+"""
+
+
 def rows_of(count, replica, of):
     """The numbers that a replica of two, or both, get in each step of so many rows."""
     for first in range(0, count, SIZE):
@@ -149,6 +174,38 @@ def test_one_program(folder):
     lines, model = expected()
     assert programs.alone() == 0, programs.said("-")
     assert programs.said("-").splitlines() == [*lines.values(), model], (programs.said("-"), lines, model)
+
+
+def trained_models():
+    """After each step."""
+    model = b""
+    for _ in range(EPOCHS):
+        for rows in rows_of(ROWS, 0, 1):
+            model = hashlib.sha256(model + struct.pack(f"<{len(rows)}q", *rows)).digest()
+            yield model
+
+
+def test_the_best_of_a_program(folder):
+    models = list(trained_models())
+    for saves, patience in (True, 1), (False, 2):
+        values = [models[step - 1][0] for step in VALIDATED]
+        best, last = 0, 0
+        while last + 1 < len(values) and last - best < patience:
+            last += 1
+            best = last if values[last] > values[best] else best
+        programs = Programs(folder, f'checkpoint: {{dir: "{folder}/kept-{patience}", keep: 1}}\n')
+        graph = programs.graph.read_text()
+        given = f"every: {EVERY} steps"
+        assert given in graph
+        programs.graph.write_text(graph.replace(given, f"{given}, best: {{metric: byte, of: max, patience: {patience}}}"))
+        programs.program.write_text(BEST.format(module=str(ROOT / "tools/python"), graph=str(programs.graph), saves=saves))
+        assert programs.begin(f"p{patience}", sys.executable, programs.program).wait(60) == 0, programs.said(f"p{patience}")
+        said = programs.said(f"p{patience}")
+        assert f"True {models[VALIDATED[last] - 1].hex()}" in said, (said, values, VALIDATED)
+        lacks = f"the value after step {VALIDATED[best] - 1} is the best one, but no checkpoint exists after that step"
+        assert (lacks in said) != saves, said
+        kept = sorted(int(path.name[5:]) for path in folder.glob(f"kept-{patience}/step-*"))
+        assert kept == (sorted({VALIDATED[best], VALIDATED[last]}) if saves else []), (kept, best, last)
 
 
 def test_killed_in_either_feed_and_resumed(folder):

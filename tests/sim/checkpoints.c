@@ -123,6 +123,9 @@ static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
     folder->cursor_bytes = tnd_cursor_encode(tnd_leader_core_cursor(self->run.session),
                                              folder->cursor, sizeof folder->cursor);
     folder->writing = true;
+    folder->best = self->best;
+    folder->made = self->validation.made;
+    folder->validated = false;
     sim_after(self, sim_between(&self->disk_luck, 20, 8000) * us, SIM_AT_WRITTEN,
               (uint32_t)effect->step, 0, 0);
     /* The whole job is killed about then. */
@@ -130,15 +133,24 @@ static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
         sim_fault_after(self, sim_between(&self->disk_luck, 1, 8000) * us, SIM_CRASH_LEADER);
 }
 
-static void forget(sim_t *self, uint64_t below)
+/*  The best checkpoint stays whatever its age. */
+static void check_best(sim_t *self)
+{
+    const sim_folder_t *folder = find(self, self->best_kept);
+    if (self->best_kept > 0 && (folder == NULL || !folder->manifest))
+        sim_violate(self, "the best checkpoint, after step %" PRIu64 ", is gone", self->best_kept);
+}
+
+static void forget(sim_t *self, uint64_t below, uint64_t best)
 {
     bool left = false;
     for (uint32_t i = self->folder_count; i > 0; i--) {
         sim_folder_t *folder = &self->folders[i - 1];
         left = left || (folder->step >= below && is_whole(self, folder));
-        if (folder->step < below)
+        if (folder->step < below && folder->step != best)
             remove_folder(self, folder);
     }
+    check_best(self);
     if (!left)
         sim_violate(self, "all checkpoints below step %" PRIu64 " were given up, and none is left",
                     below);
@@ -161,7 +173,7 @@ static void perform(sim_t *self)
                             effect.have, self->plan.replicas, effect.step);
             break;
         case TND_CHECKPOINT_FORGET:
-            forget(self, effect.step);
+            forget(self, effect.step, effect.best);
             break;
         case TND_CHECKPOINT_KEEP:
             tell_keep(self);
@@ -178,12 +190,15 @@ void sim_checkpoint_begin(sim_t *self)
     tnd_checkpoint_config_t config = {.replicas = plan->replicas,
                                       .every_steps = plan->keep_steps,
                                       .every_ns = plan->keep_ns,
+                                      .rest_steps = plan->best ? plan->validation.steps : 0,
+                                      .rest_epochs = plan->best ? plan->validation.epochs : 0,
                                       .keep = plan->keep,
                                       .depth = plan->depth,
                                       .ahead = plan->unbooked_most + 1,
                                       .from = self->from.step};
     self->checkpoint =
         tnd_checkpoint_init(sim_store_take(&self->store, tnd_checkpoint_bytes(&config)), &config);
+    tnd_checkpoint_pin(self->checkpoint, self->best.step);
     /* In ascending order: later ones are given up. */
     for (uint32_t i = self->folder_count; i > 0; i--)
         if (self->folders[i - 1].step > self->from.step)
@@ -272,10 +287,43 @@ void sim_checkpoint_written(sim_t *self, uint64_t step)
         return;
     }
     folder->manifest = true;
+    if (self->best.step == step)
+        self->best_kept = step;
     self->counts.checkpoints++;
     sim_say(self, "a checkpoint after step %" PRIu64, step);
     tnd_checkpoint_written(self->checkpoint, step);
     perform(self);
+}
+
+/*  Whether every feeder could save its models after `step` when it did: epochs without rows, and those that
+ *  programs end, are known too late. */
+static bool is_saved_for_sure(const sim_t *self, uint64_t step)
+{
+    const tnd_validation_t *every = &self->plan.validation;
+    return (every->steps > 0 || (every->epochs == 1 && !self->plan.rewinds)) &&
+           self->unwritten != step;
+}
+
+void sim_checkpoint_validated(sim_t *self, uint64_t step)
+{
+    sim_folder_t *folder = find(self, step);
+    bool there = folder != NULL && (folder->manifest || folder->writing);
+    if (!there && is_saved_for_sure(self, step))
+        sim_violate(self, "step %" PRIu64 " is validated, and its models are not saved", step);
+    if (there && !folder->validated) {
+        folder->best_before = folder->best;
+        folder->made_before = folder->made;
+        folder->validated = true;
+    }
+    if (there) {
+        folder->best = self->best;
+        folder->made = step;
+    }
+    tnd_checkpoint_pin(self->checkpoint, self->best.step);
+    if (there && folder->manifest && self->best.step == step)
+        self->best_kept = step;
+    perform(self);
+    check_best(self);
 }
 
 /* --- between two jobs --------------------------------------------------------------------------
@@ -294,6 +342,12 @@ void sim_checkpoint_killed(sim_t *self, bool at_once)
         }
         if (folder->manifest && (newest == NULL || folder->step > newest->step))
             newest = folder;
+    }
+    /* The last validation was not added yet. */
+    if (newest != NULL && at_once && newest->validated && sim_chance(&self->disk_luck, 50)) {
+        newest->best = newest->best_before;
+        newest->made = newest->made_before;
+        newest->validated = false;
     }
     if (newest != NULL && at_once && sim_chance(&self->disk_luck, 25)) {
         uint32_t replica = sim_below(&self->disk_luck, self->plan.replicas);
@@ -314,6 +368,10 @@ void sim_checkpoint_resume(sim_t *self)
             newest = &self->folders[i];
     memset(self->models, 0, sizeof self->models);
     tnd_cursor_start(&self->from, self->plan.lanes);
+    self->best = newest != NULL ? newest->best : self->plan.judge;
+    self->validation.made = newest != NULL ? newest->made : TND_UNKNOWN;
+    const sim_folder_t *best = find(self, self->best.step);
+    self->best_kept = best != NULL && is_whole(self, best) ? best->step : 0;
     if (newest == NULL) {
         self->folder_count = 0;
         sim_say(self, "no checkpoint to resume from");

@@ -95,6 +95,13 @@ static void print_rows(const sim_slot_t *slot, uint32_t place, uint32_t replica)
     printf("]}\n");
 }
 
+/*  The steps after which the chain ends, if its rows do not end before. */
+static uint64_t steps_max_of(const sim_t *self)
+{
+    uint64_t end = self->chain == 0 ? self->ends_at : TND_UNKNOWN;
+    return end < self->plan.steps_max ? end : self->plan.steps_max;
+}
+
 void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
 {
     const sim_plan_t *plan = &self->plan;
@@ -105,9 +112,9 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
                     sim_name(self, id), slot->step, actor->committed - 1);
         return;
     }
-    if (number >= plan->steps_max) {
+    if (number >= steps_max_of(self)) {
         sim_violate(self, "%s does step %" PRIu64 " of a run that ends before step %" PRIu64,
-                    sim_name(self, id), number, plan->steps_max);
+                    sim_name(self, id), number, steps_max_of(self));
         return;
     }
     if (number >= self->reference.step_count) {
@@ -350,9 +357,9 @@ void sim_check_end(sim_t *self)
     uint64_t steps = self->reference.step_count, booked = self->booked - self->base;
     if (self->checkpoint != NULL && self->closed && !self->leader_dead && !self->feeder_dead)
         sim_checkpoint_check(self);
-    bool cut = plan->steps_max <= steps;
+    bool cut = steps_max_of(self) <= steps;
     if (cut)
-        steps = plan->steps_max;
+        steps = steps_max_of(self);
     if (booked != steps && !self->run.touches.drains && self->from.step - self->base <= steps)
         sim_violate(self, "the run ended after %" PRIu64 " of %" PRIu64 " steps", booked, steps);
     if (self->run.touches.drains || cut)

@@ -211,6 +211,11 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     sim_plan_draw(&self->plan, seed, 0);
     sim_reference_make(&self->reference, &self->plan, &self->store);
     tnd_cursor_start(&self->from, self->plan.lanes);
+    self->best = self->plan.judge;
+    self->best_kept = 0;
+    self->validation.made = TND_UNKNOWN;
+    self->base = 0;
+    self->ends_at = sim_validations_end(self);
     sim_roster_run(self, seed);
     if (!self->violation[0])
         sim_resumptions_run(self, seed);

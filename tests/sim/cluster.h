@@ -279,6 +279,11 @@ typedef struct {
     tnd_saved_t saved[SIM_REPLICAS]; /* as the files are */
     uint64_t models[SIM_REPLICAS];
     bool writing, manifest, torn;
+    tnd_best_t best; /* as in the manifest: of the validations before it */
+    uint64_t made;   /* the last of them */
+    bool validated;  /* later the one after its own step was added: before that there was */
+    tnd_best_t best_before;
+    uint64_t made_before;
     tnd_saved_t parts[SIM_REPLICAS]; /* as in the manifest */
     unsigned char cursor[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
     size_t cursor_bytes;
@@ -358,6 +363,9 @@ struct sim {
     uint64_t base;               /* steps before the stream was fed for the first time, or again */
     tnd_validation_t validation; /* of the first chain */
     bool validates;              /* the chain rests for it */
+    tnd_best_t best;             /* of those so far, with those of earlier sessions */
+    uint64_t best_kept; /* the steps before the checkpoint that has to stay; 0: none has to */
+    uint64_t ends_at;   /* the step after which the run ends for lack of better ones; TND_UNKNOWN */
     uint64_t rest_step; /* no feeder starts this step, or one of this epoch, before it goes on */
     uint32_t rest_epoch;
     bool closing;        /* the stream is over; MODEL or the last manifest is missing */
@@ -626,6 +634,8 @@ void sim_leader_due(sim_t *self, const sim_event_t *event);
 void sim_validations_begin(sim_t *self);
 void sim_validations_check(sim_t *self);
 void sim_validated(sim_t *self);
+/*  The step after which validations end the run; TND_UNKNOWN: they do not. */
+uint64_t sim_validations_end(const sim_t *self);
 /*  A feeder starts a step. */
 void sim_validations_start(sim_t *self, uint32_t id, const tnd_slice_note_t *slice);
 /*  Draws whether and when the programs of this chain end their loops. */
@@ -653,6 +663,8 @@ void sim_checkpoint_booked(sim_t *self, uint64_t step);
 void sim_checkpoint_written(sim_t *self, uint64_t step);
 /*  A feeder saves its models after `step`; returns its report, which travels with COMMIT. */
 void *sim_checkpoint_part(sim_t *self, uint32_t feeder, uint64_t step);
+/*  The chain was validated after `step`, which is in its checkpoint then; its best one stays. */
+void sim_checkpoint_validated(sim_t *self, uint64_t step);
 /*  The job ended, in order or at once; the next one resumes from the disk. */
 void sim_checkpoint_killed(sim_t *self, bool at_once);
 void sim_checkpoint_resume(sim_t *self);

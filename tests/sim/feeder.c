@@ -244,6 +244,12 @@ static void place(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     sim_free(self, payload, id);
 }
 
+/*  The epochs that have ended with a step; 0: it ends none. */
+static uint64_t ended_with(const tnd_slice_note_t *slice)
+{
+    return slice->last_of_epoch ? (uint64_t)slice->epoch + 1 : 0;
+}
+
 /*  The digest is taken from the slot when the step starts. */
 static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect_t *effect)
 {
@@ -258,7 +264,8 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     slot->on_device = true;
     slot->cuts = plan->rewinds && effect->msg.slice.step_of_epoch + 1 == plan->take &&
                  !effect->msg.slice.last_of_epoch;
-    slot->keeps = self->checkpoint != NULL && tnd_checkpoint_asks(&actor->keep, step + 1);
+    slot->keeps = self->checkpoint != NULL &&
+                  tnd_checkpoint_asks(&actor->keep, step + 1, ended_with(&effect->msg.slice));
     slot->rows = 0;
     slot->digest[0] = slot->digest[1] = 0;
     uint32_t feeder = id - plan->first_feeder;

@@ -380,7 +380,9 @@ void sim_leader_start(sim_t *self)
                                        .hung_after_ns = plan->hung_after_ns,
                                        .restart_timeout_ns = 3 * plan->dead_after_ns,
                                        .steps_open_max = plan->unbooked_most + SIM_DEPTH + 2,
-                                       .steps_max = plan->steps_max,
+                                       .steps_max = self->chain == 0 && tnd_best_ends(&self->best)
+                                                        ? self->from.step
+                                                        : plan->steps_max,
                                        .restarts = {.max = 1000,
                                                     .first_ns = 1000 * 1000,
                                                     .most_ns = 100 * 1000 * 1000,

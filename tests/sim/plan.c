@@ -573,6 +573,8 @@ static void draw_validation(sim_plan_t *self)
         self->validation.steps = 1 + drawn / 100 % 20;
     else
         self->validation.epochs = 1 + drawn / 100 % 3;
+    self->best = self->keep > 0 && !self->finishes && drawn / 10000 % 100 < 70;
+    self->judge = (tnd_best_t){.least = drawn / 1000000 % 2, .patience = drawn / 2000000 % 4};
 }
 
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
@@ -600,4 +602,6 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_devices(self);
     draw_rewinds(self);
     self->repeats = sim_hash(seed, USE_AFTER) % 100 < 12 && self->steps_max == TND_UNKNOWN;
+    if (self->repeats) /* what is fed again was fed to its end */
+        self->judge.patience = 0;
 }

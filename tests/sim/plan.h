@@ -10,6 +10,7 @@
 
 #include "runtime/core/batcher.h"
 #include "runtime/core/leader.h"
+#include "runtime/core/session/best.h"
 #include "runtime/core/session/validation.h"
 #include "tests/sim/random.h"
 
@@ -92,6 +93,8 @@ typedef struct {
     bool after;                  /* a second, equal chain follows */
     bool repeats;                /* it has the same actors: the first chain is fed again */
     tnd_validation_t validation; /* how often the chain rests while it is validated */
+    bool best;                   /* the best validation is wanted: its checkpoint stays */
+    tnd_best_t judge;            /* with how much patience; before any validation */
     bool parents;                /* each process has one, which replaces it if it stays stopped */
     bool ports;                  /* hosts listen at fixed ports, which change hands */
     bool opens;                  /* hosts with readers take time to open their data */

@@ -3,6 +3,7 @@
  *  It rests after exactly the steps that are due, with all of them booked, and once for each.  No feeder
  *  starts a step of what follows before the leader lets them go on. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "tests/sim/cluster.h"
 
@@ -24,8 +25,10 @@ static void go_on(sim_t *self)
 
 void sim_validations_begin(sim_t *self)
 {
+    uint64_t made = self->plan.best ? self->validation.made : TND_UNKNOWN;
     self->validation =
         self->chain == 0 ? self->plan.validation : (tnd_validation_t){.made = TND_UNKNOWN};
+    self->validation.made = self->chain == 0 ? made : TND_UNKNOWN;
     self->validates = false;
     go_on(self);
 }
@@ -37,13 +40,14 @@ void sim_validations_start(sim_t *self, uint32_t id, const tnd_slice_note_t *sli
                     sim_name(self, id), slice->step, slice->epoch);
 }
 
-/*  Whether the reference has a validation after the steps that are booked. */
-static bool is_expected(const sim_t *self)
+/*  Whether the reference has a validation after so many steps. */
+static bool is_expected(const sim_t *self, uint64_t step)
 {
-    uint64_t step = self->booked - self->base;
     const tnd_validation_t *every = &self->plan.validation;
     if (every->steps > 0)
-        return self->booked > 0 && self->booked % every->steps == 0;
+        return step > 0 && (step + self->base) % every->steps == 0;
+    if (every->epochs == 0)
+        return false;
     if (step == 0 || !self->reference.steps[step - 1].last_of_epoch)
         return false;
     uint32_t ended = self->reference.steps[step - 1].epoch;
@@ -52,15 +56,43 @@ static bool is_expected(const sim_t *self)
     return next / every->epochs > ended / every->epochs;
 }
 
-/*  Whether that was the last step of the stream, as its rows say: the run ends, and is validated then.  A run
- *  that resumes after it has not seen them. */
-static bool is_end(const sim_t *self)
+/*  Whether the step before `step` is the last of the stream, as its rows say. */
+static bool is_last(const sim_t *self, uint64_t step)
 {
-    uint64_t step = self->booked - self->base;
     const sim_reference_t *reference = &self->reference;
-    return step == reference->step_count && self->booked > self->from.step && !self->plan.rewinds &&
+    return step == reference->step_count && step > 0 && !self->plan.rewinds &&
            reference->steps[step - 1].last_of_epoch &&
            reference->steps[step - 1].epoch + 1 == self->plan.epochs;
+}
+
+/*  Whether the run ends there, and is validated then.  One that resumes after it has not seen the rows. */
+static bool is_end(const sim_t *self)
+{
+    return self->booked > self->from.step && is_last(self, self->booked - self->base);
+}
+
+/*  Of the models after so many steps; equal ones are frequent. */
+static double value_of(const sim_t *self, uint64_t step)
+{
+    uint64_t drawn = sim_hash(self->plan.seed, 70000 + step);
+    return drawn % 16 == 0 ? (double)NAN : (double)(drawn / 16 % 6);
+}
+
+uint64_t sim_validations_end(const sim_t *self)
+{
+    const tnd_best_t *judge = &self->plan.judge;
+    double sign = judge->least ? -1 : 1, best = -(double)INFINITY;
+    uint64_t without = 0;
+    for (uint64_t step = 1; self->plan.best && step <= self->reference.step_count; step++) {
+        if (!is_expected(self, step) || is_last(self, step))
+            continue;
+        double value = sign * value_of(self, step);
+        without = value > best ? 0 : without + 1;
+        best = value > best ? value : best;
+        if (judge->patience > 0 && without == judge->patience)
+            return step;
+    }
+    return TND_UNKNOWN;
 }
 
 void sim_validations_check(sim_t *self)
@@ -75,7 +107,8 @@ void sim_validations_check(sim_t *self)
         return;
     }
     sim_say(self, "a validation begins after %" PRIu64 " steps", self->booked);
-    if (self->validation.made == self->booked || !is_expected(self) || is_end(self))
+    if (self->validation.made == self->booked || !is_expected(self, self->booked - self->base) ||
+        is_end(self))
         sim_violate(self, "a validation begins after %" PRIu64 " steps, where none is due",
                     self->booked);
     self->validates = true;
@@ -91,6 +124,12 @@ void sim_validated(sim_t *self)
     self->validates = false;
     self->progress_at = self->now;
     self->validation.made = self->booked;
+    if (self->plan.best && self->chain == 0) {
+        (void)tnd_best_add(&self->best, self->booked, value_of(self, self->booked));
+        sim_checkpoint_validated(self, self->booked);
+        if (tnd_best_ends(&self->best))
+            tnd_leader_core_end_here(self->run.session);
+    }
     go_on(self);
     sim_leader_run(self);
 }

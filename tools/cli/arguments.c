@@ -42,12 +42,16 @@ static const tnd_argument_t arguments[] = {
      TAKES(TEXT, npz)},
     {"--png", "FILE", "writes the pictures to FILE, side by side", TAKES(TEXT, png)},
     {"--resume", "[FROM]",
-     "resumes from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
-     "or a folder of several, which is used for new ones too if the topology has none",
+     "resumes from the newest checkpoint in the folder of the topology, or from FROM: `best` (of "
+     "the "
+     "feeder with `best:`), a checkpoint, or a folder of several, which is used for new ones too "
+     "if "
+     "the topology has none",
      TAKES(PLACE, resume)},
     {"--evaluate", "[FROM]",
-     "runs only the feeders with `after:`, on the models of the newest checkpoint or of FROM, and "
-     "writes no checkpoint",
+     "runs only the feeders with `after:`, on the models of the newest checkpoint or of FROM "
+     "(`best`, "
+     "a checkpoint, a folder), and writes no checkpoint",
      TAKES(PLACE, evaluate)},
     {"--watch", NULL,
      "with --evaluate: evaluates each new checkpoint until the run that writes them has ended",
@@ -298,7 +302,8 @@ static bool is_place(const char *word)
     static const char manifest[] = "manifest";
     struct stat is;
     size_t length = strlen(word);
-    if (stat(word, &is) == 0 && S_ISDIR(is.st_mode))
+    if (strcmp(word, "latest") == 0 || strcmp(word, "best") == 0 ||
+        (stat(word, &is) == 0 && S_ISDIR(is.st_mode)))
         return true;
     const char *slash = strrchr(word, '/');
     if (strncmp(slash != NULL ? slash + 1 : word, "step-", 5) == 0)

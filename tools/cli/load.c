@@ -106,7 +106,7 @@ bool tnd_load_resumes(const tnd_request_t *request, const char *command)
                TND_EXIT_OK;
     if (request->trust_data && from == NULL)
         return tnd_usage_error(command, "--trust-data needs --resume or --evaluate") == TND_EXIT_OK;
-    if (from == NULL || strcmp(from, "latest") != 0)
+    if (from == NULL || (strcmp(from, "latest") != 0 && strcmp(from, "best") != 0))
         return true;
     tnd_request_t bare = *request;
     bare.resume = bare.evaluate = NULL;

@@ -414,6 +414,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .backlog = observe_backlog,
         .end = tnd_run_summary_end,
         .validated = observe_validated,
+        .best = tnd_run_summary_best,
         .unwritten = tnd_run_summary_unwritten,
         .model = tnd_run_summary_model,
         .label = tnd_run_summary_label,

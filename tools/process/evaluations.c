@@ -139,6 +139,10 @@ int tnd_evaluations_run(const tnd_request_t *request, int (*run)(const tnd_reque
     watch_t self = {.request = request, .run = run};
     if (request->host != NULL)
         return tnd_usage_error("run", "--watch evaluates in one process, without --host");
+    if (strcmp(request->evaluate, "best") == 0)
+        return tnd_usage_error("run",
+                               "--watch evaluates each new checkpoint, and the best is one of "
+                               "them: leave out --watch, or name a folder");
     if (!tnd_load_resumes(request, "run"))
         return TND_EXIT_USAGE;
     int code = find_folder(&self);

@@ -101,6 +101,29 @@ static void print_results(const tnd_run_summary_t *summary, FILE *out)
     }
 }
 
+/*  The best of the validations, if it is wanted. */
+static void print_best(const tnd_run_summary_t *summary, FILE *out)
+{
+    const tnd_best_t *best = &summary->best;
+    if (summary->best_chain == 0) {
+        fputs("null", out);
+        return;
+    }
+    const tnd_chain_plan_t *chain = &summary->plan->chains[summary->best_chain];
+    tnd_json_begin(out, false, "feeder", chain->feeder);
+    tnd_json_member(out, "metric", chain->best->metric);
+    fputs(",\"value\":", out);
+    if (best->step > 0)
+        tnd_json_number(out, best->value);
+    else
+        fputs("null", out);
+    fprintf(out,
+            ",\"after_step\":%" PRId64 ",\"kept\":%s,\"validations_since\":%" PRIu64
+            ",\"ended_run\":%s}",
+            (int64_t)best->step - 1, summary->best_kept ? "true" : "false", best->without,
+            tnd_best_ends(best) ? "true" : "false");
+}
+
 /*  The feeders whose results lack rows of their epoch. */
 static void print_partial(const tnd_run_summary_t *summary, FILE *out)
 {
@@ -221,7 +244,9 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account,
     }
     fputs("],\"results\":{", out);
     print_results(summary, out);
-    fputs("},\"partial_results\":[", out);
+    fputs("},\"best\":", out);
+    print_best(summary, out);
+    fputs(",\"partial_results\":[", out);
     print_partial(summary, out);
     fputs("],\"chains\":{", out);
     for (uint32_t c = 1; c < summary->plan->chain_count; c++) {

@@ -156,8 +156,11 @@ typedef struct {
 /*  Checkpoints, each named by the number of steps before it. */
 typedef struct {
     uint64_t every;           /* the models are saved after each multiple of it; 0: never */
+    uint64_t rest_steps;      /* likewise, and after each step that ends */
+    uint64_t rest_epochs;     /* a multiple of so many epochs; 0: never */
     uint64_t step;            /* and after so many steps, which no feeder has done yet; 0: none */
-    uint64_t below;           /* those of fewer steps may be deleted */
+    uint64_t below;           /* those of fewer steps may be deleted, */
+    uint64_t best;            /* but for the one with the best value; 0: there is none */
     uint64_t written, closed; /* the newest that is complete; the newest that is complete or will
                                  never be */
 } tnd_keep_note_t;

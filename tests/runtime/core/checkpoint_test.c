@@ -140,8 +140,8 @@ Test(checkpoint, by_time_a_step_is_named_that_no_feeder_has_begun)
     tnd_checkpoint_booked(self, 2, 2 * second);
     tnd_keep_note_t word = does(self, TND_CHECKPOINT_KEEP, 0).word;
     cr_assert(word.step > 2 + DEPTH && word.step <= 2 + AHEAD);
-    cr_assert(tnd_checkpoint_asks(&word, word.step));
-    cr_assert_not(tnd_checkpoint_asks(&word, word.step - 1));
+    cr_assert(tnd_checkpoint_asks(&word, word.step, 0));
+    cr_assert_not(tnd_checkpoint_asks(&word, word.step - 1, 0));
 
     /* All were past it: the next is as far ahead as can be, at once. */
     tnd_checkpoint_booked(self, word.step, 2 * second + 1);
@@ -213,4 +213,69 @@ Test(checkpoint, the_reason_that_the_last_one_is_missing_is_reported_even_after_
     cr_expect_str_eq(does(self, TND_CHECKPOINT_LACKS, 5).why, "the disk is full");
     is_decided(self, 0, 5);
     free(self);
+}
+
+/*  The next effects remove what is below a step, but for the best one, and tell feeders of both. */
+static void forgets(tnd_checkpoint_t *self, uint64_t below, uint64_t best)
+{
+    cr_assert_eq(does(self, TND_CHECKPOINT_FORGET, below).best, best);
+    tnd_keep_note_t word = does(self, TND_CHECKPOINT_KEEP, 0).word;
+    cr_assert_eq(word.below, below);
+    cr_assert_eq(word.best, best);
+    is_idle(self);
+}
+
+Test(checkpoint, the_best_one_stays_until_another_one_is_written)
+{
+    tnd_checkpoint_t *self = make(5, 0);
+    write(self, 5);
+    forgets(self, 5, 0);
+    tnd_checkpoint_pin(self, 5);
+    forgets(self, 5, 5);
+    for (uint64_t step = 10; step <= 20; step += 5) {
+        write(self, step);
+        forgets(self, step > 10 ? step - 5 : 5, 5);
+    }
+
+    for (uint32_t r = 0; r < REPLICAS; r++)
+        part(self, 25, r);
+    tnd_checkpoint_booked(self, 25, 0);
+    does(self, TND_CHECKPOINT_WRITE, 25);
+    tnd_checkpoint_pin(self, 25);
+    is_idle(self);
+    tnd_checkpoint_failed(self, 25);
+    cr_assert_eq(does(self, TND_CHECKPOINT_KEEP, 0).word.best, 5);
+    is_idle(self);
+
+    for (uint32_t r = 0; r < REPLICAS; r++)
+        part(self, 30, r);
+    tnd_checkpoint_booked(self, 30, 0);
+    does(self, TND_CHECKPOINT_WRITE, 30);
+    tnd_checkpoint_pin(self, 30);
+    tnd_checkpoint_written(self, 30);
+    forgets(self, 20, 30);
+    free(self);
+}
+
+Test(checkpoint, the_best_one_of_an_earlier_run_stays)
+{
+    tnd_checkpoint_t *self = make(5, 0);
+    tnd_checkpoint_pin(self, 1);
+    for (uint64_t step = 1; step <= 4; step++)
+        tnd_checkpoint_found(self, step);
+    forgets(self, 0, 1);
+    cr_assert_eq(tnd_checkpoint_last(self), 4);
+    write(self, 5);
+    forgets(self, 4, 1);
+    free(self);
+}
+
+Test(checkpoint, feeders_also_save_where_a_validation_is_due)
+{
+    tnd_keep_note_t word = {.every = 5, .rest_steps = 4};
+    for (uint64_t step = 1; step <= 20; step++)
+        cr_assert_eq(tnd_checkpoint_asks(&word, step, step / 2), step % 5 == 0 || step % 4 == 0);
+    word = (tnd_keep_note_t){.rest_epochs = 2};
+    for (uint64_t step = 1; step <= 20; step++)
+        cr_assert_eq(tnd_checkpoint_asks(&word, step, step % 3 == 0 ? step / 3 : 0), step % 6 == 0);
 }
