@@ -69,14 +69,8 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, uint64_t n
     uint32_t first = tnd_plan_first_in(self->plan, touch->actor, self->chain), workers;
     tnd_option_change_t change;
     char before[64], after[64];
-    bool rests = self->run.resting != NULL &&
-                 tnd_plan_first_in(self->plan, touch->actor, 0) < plan->instance_count;
-    if (first == plan->instance_count && rests)
-        return tnd_fail(error, "its chain rests while %s is fed; try again after that",
-                        tnd_leader_chain_name(self));
     if (first == plan->instance_count)
-        return tnd_fail(error, "no actor of that name is in the running chain, %s",
-                        tnd_leader_chain_name(self));
+        return tnd_plan_absent(self->plan, touch->actor, self->chain, error);
     const tnd_instance_t *instance = &plan->instances[first];
     TND_TRY(tnd_option_change_read(&change, &instance->kind->table, instance->options,
                                    touch->option, touch->value, error));

@@ -106,14 +106,49 @@ static void print_epoch(const tnd_run_summary_chain_t *chain, uint64_t epoch, ch
         snprintf(text, room, "epoch %" PRIu64, epoch);
 }
 
+/*  Whether the first chain rests while the running one is fed. */
+static bool rests(const tnd_run_summary_t *summary)
+{
+    return summary->chain > 0 && tnd_chain_repeats(&summary->plan->chains[summary->chain]) &&
+           summary->chains[0].state < TND_LEADER_CORE_DONE;
+}
+
+/*  The first metric, after two spaces. */
+static void print_metric(const tnd_metric_sums_t *sums, char *text, size_t room)
+{
+    text[0] = '\0';
+    if (sums->count > 0)
+        snprintf(text, room, "  %s %.4f", sums->of[0].name, tnd_run_summary_mean(&sums->of[0]));
+}
+
 static void print_name(const tnd_run_summary_t *summary, const tnd_run_summary_chain_t *chain,
                        char *text, size_t room)
 {
     bool over = chain->stream_known && chain->epochs > 0 && chain->epochs >= chain->stream.epochs;
-    if (summary->chain > 0)
+    char metric[64];
+    const tnd_run_summary_chain_t *first = &summary->chains[0];
+    print_metric(&first->sums.latest, metric, sizeof metric);
+    if (rests(summary))
+        snprintf(text, room, "after step %" PRIu64 "%s | %s", first->steps - 1, metric,
+                 chain->plan->feeder);
+    else if (summary->chain > 0)
         snprintf(text, room, "%s", chain->plan->feeder);
     else
         print_epoch(chain, over ? chain->epochs - 1 : chain->epochs, text, room);
+}
+
+/*  The last validation, beside the chain that is trained. */
+static void print_validated(const tnd_run_summary_t *summary, char *text, size_t room)
+{
+    char metric[64];
+    const tnd_validations_t *all = &summary->validations;
+    text[0] = '\0';
+    if (all->count == 0)
+        return;
+    const tnd_validated_t *last = &all->of[all->count - 1];
+    print_metric(&last->sums, metric, sizeof metric);
+    if (metric[0] != '\0')
+        snprintf(text, room, " | %s%s", summary->plan->chains[last->chain].feeder, metric + 1);
 }
 
 /*  The text after name and bar. */
@@ -124,10 +159,8 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
     size_t used = 0;
     if (share >= 0)
         used += (size_t)snprintf(text + used, room - used, "  %.0f%%", share * 100);
-    const tnd_metric_sums_t *sums = &chain->sums.latest;
-    if (sums->count > 0)
-        used += (size_t)snprintf(text + used, room - used, "  %s %.4f", sums->of[0].name,
-                                 tnd_run_summary_mean(&sums->of[0]));
+    print_metric(&chain->sums.latest, text + used, room - used);
+    used += strlen(text + used);
     double still = still_for(chain, now);
     if (still > 0) {
         snprintf(text + used, room - used, "  no step for %.0f s: `tundish why` finds the cause",
@@ -139,7 +172,9 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
     if (self->rate >= 0.5 &&
         tnd_time_left_text(still_left(chain->epoch_left_ns, chain, now),
                            still_left(chain->run_left_ns, chain, now), left)[0] != '\0')
-        snprintf(text + used, room - used, "  %s", left);
+        used += (size_t)snprintf(text + used, room - used, "  %s", left);
+    if (self->summary->chain == 0)
+        print_validated(self->summary, text + used, room - used);
 }
 
 /*  Call it with the lock of the summary. */
@@ -169,7 +204,7 @@ void tnd_progress_stop(tnd_progress_t *self)
 static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
                  const tnd_run_summary_chain_t *chain, uint64_t now)
 {
-    char name[64], rest[256];
+    char name[192], rest[384];
     double share = share_done(self, chain);
     print_name(self->summary, chain, name, sizeof name);
     print_rest(self, chain, share, now, rest, sizeof rest);
@@ -220,7 +255,7 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
 {
     char rows[32], name[64];
     /* A run that resumes reports the epoch in which it resumed, not earlier ones. */
-    if (self->summary->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
+    if (chain->epochs == self->epochs_shown || chain->ended_ns == 0)
         return;
     if (self->epoch_lines >= EPOCH_LINES && now - self->epoch_ns < plain_every_ns)
         return;
@@ -238,6 +273,26 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
     uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
     fprintf(self->out, "  %s rows, %.1f s\n", tnd_grouped((double)chain->ended_fed, rows),
             (double)spent_ns * 1e-9);
+}
+
+/*  A line for each validation, unless they follow one another fast. */
+static void say_validations(tnd_progress_t *self, uint64_t now)
+{
+    const tnd_run_summary_t *summary = self->summary;
+    while (self->validations_seen < summary->validations.count) {
+        const tnd_validated_t *it = &summary->validations.of[self->validations_seen++];
+        bool fast =
+            self->validation_lines >= EPOCH_LINES && now - self->validation_ns < plain_every_ns;
+        if (it->steps <= summary->chains[0].before_steps || it->sums.count == 0 || fast)
+            continue;
+        self->validation_lines++;
+        self->validation_ns = now;
+        clear(self);
+        fprintf(self->out, "%s after step %" PRIu64, summary->plan->chains[it->chain].feeder,
+                it->steps - 1);
+        say_means(self->out, &it->sums);
+        fputc('\n', self->out);
+    }
 }
 
 static void print_opening(const tnd_run_summary_t *summary,
@@ -295,7 +350,9 @@ static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t 
         self->rate = 0;
     }
     say_state(self, chain);
-    say_epoch(self, chain, now);
+    if (self->summary->chain == 0 || rests(self->summary))
+        say_epoch(self, &self->summary->chains[0], now);
+    say_validations(self, now);
     /* A host that is started again may be waited for. */
     bool waits = chain->steps == 0 || now > chain->last_ns + wait_ns;
     if (self->summary->opening_count > 0 && waits)
@@ -307,7 +364,7 @@ static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t 
         if (terminal->line) {
             draw(self, terminal, chain, now);
         } else if (now - self->plain_ns >= plain_every_ns) {
-            char name[64], rest[256];
+            char name[192], rest[384];
             print_name(self->summary, chain, name, sizeof name);
             print_rest(self, chain, share_done(self, chain), now, rest, sizeof rest);
             fprintf(self->out, "%s%s\n", name, rest);
@@ -358,6 +415,21 @@ static void say_results(const tnd_progress_t *self)
     }
 }
 
+/*  The best of the validations, if it is wanted. */
+static void say_best(const tnd_progress_t *self)
+{
+    const tnd_run_summary_t *summary = self->summary;
+    const tnd_best_t *best = &summary->best;
+    if (summary->best_chain == 0 || best->step == 0)
+        return;
+    const tnd_chain_plan_t *chain = &summary->plan->chains[summary->best_chain];
+    fprintf(self->out, "best:  %s %.4f of %s after step %" PRIu64 "%s%s\n", chain->best->metric,
+            best->value, chain->feeder, best->step - 1,
+            summary->best_kept ? ", its checkpoint is kept (--resume best)"
+                               : ", without a checkpoint",
+            tnd_best_ends(best) ? "; no better one followed, so the run has ended" : "");
+}
+
 /*  This run had no step: it evaluates a checkpoint, or the checkpoint was at the end of the stream. */
 static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain_t *first)
 {
@@ -373,6 +445,7 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
         fprintf(self->out, ", which is the whole run");
     fputc('\n', self->out);
     say_results(self);
+    say_best(self);
     say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);
@@ -438,6 +511,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         fprintf(self->out, "checkpoints: %" PRIu64 " could not be written, such as: %s\n",
                 self->summary->unwritten, self->summary->unwritten_why);
     say_results(self);
+    say_best(self);
     say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);

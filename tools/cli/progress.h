@@ -2,8 +2,8 @@
  *
  *  On a terminal, one line is redrawn at most ten times a second; otherwise a line is printed every
  *  few seconds.  It shows how far hosts are with opening their data if they are waited for.  In both
- *  cases a line stays for a host that is awaited, an epoch that ended, and the start of an
- *  evaluation.
+ *  cases a line stays for a host that is awaited, an epoch that ended, and a validation.  With `every:` the
+ *  line has both chains: the one that runs, and where the first one rests, or the last validation.
  *
  *  Threads: tick on one thread, end on the main one after it, clear and stop on either; all read
  *  the summary under its lock. */
@@ -24,6 +24,8 @@ typedef struct {
     bool draining; /* the drain was announced, here or where it was requested */
     uint32_t chain;
     uint64_t epochs_shown, epoch_lines, epoch_ns, plain_ns;
+    uint64_t validation_lines, validation_ns;
+    size_t validations_seen;
     uint64_t open_ns;            /* when to show again what is opened */
     uint64_t rate_ns, rate_rows; /* the start of the interval of the current rate */
     double rate;

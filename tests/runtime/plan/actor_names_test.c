@@ -38,6 +38,9 @@ Test(actor_names, a_name_means_one_instance_of_the_running_chain)
     cr_assert_eq(instance, 4);
     cr_assert_eq(tnd_plan_find(&plan, "prep", 0, &instance, &error), TND_FAILED);
     cr_assert_str_eq(error.text, "there are 2 of it; name one, such as prep.0");
-    cr_assert_eq(tnd_plan_find(&plan, "test", 0, &instance, &error), TND_FAILED);
+    cr_assert_eq(tnd_plan_find(&plan, "tent", 0, &instance, &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "no actor of that name is in the running chain, feed"));
+    cr_assert_eq(tnd_plan_find(&plan, "test", 0, &instance, &error), TND_FAILED);
+    cr_assert_str_eq(error.text,
+                     "its chain, the graph, rests while feed is fed; try again when it is fed");
 }

@@ -152,3 +152,66 @@ Test(progress, epochs_are_numbered_from_0)
     expect(text, "epoch 2 of 3  ");
     cr_assert_null(strstr(text, "epoch 3"), "%s", text);
 }
+
+/*  A second chain evaluates the models, which reported that before. */
+static void has_validations(void)
+{
+    static tnd_chain_plan_t both[] = {{.feeder = "feed"},
+                                      {.feeder = "test", .every = {.epochs = 1}}};
+    static tnd_plan_t two;
+    tnd_run_summary_chain_t before = summary.chains[0];
+    tnd_run_summary_fini(&summary);
+    two = plan;
+    two.chains = both;
+    two.chain_count = 2;
+    tnd_run_summary_init(&summary, &two);
+    before.plan = &both[0];
+    summary.chains[0] = before;
+    tnd_validated_t made = {.chain = 1, .steps = 90, .sums = {.count = 1}};
+    made.sums.of[0] = (tnd_metric_t){.name = "accuracy", .sum = 1, .weight = 2};
+    tnd_run_summary_validated(&summary, &made);
+    made.steps = 95;
+    made.sums.of[0].sum = 1.5;
+    tnd_run_summary_validated(&summary, &made);
+}
+
+Test(progress, a_validation_has_a_line_and_stays_beside_what_is_trained)
+{
+    has_validations();
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    const char *text = said();
+    expect(text, "test after step 94  accuracy 0.7500\n");
+    cr_assert_null(strstr(text, "after step 89"), "an earlier run made it:\n%s", text);
+    expect(text, " | test accuracy 0.7500\n");
+}
+
+Test(progress, a_chain_that_is_validated_is_shown_where_the_first_one_rests)
+{
+    has_validations();
+    summary.chains[0].sums.latest = (tnd_metric_sums_t){.count = 1};
+    summary.chains[0].sums.latest.of[0] = (tnd_metric_t){.name = "loss", .sum = 1, .weight = 4};
+    summary.chain = 1;
+    summary.chains[1].steps = 3;
+    summary.chains[1].begun_ns = tnd_clock_now();
+    summary.chains[1].sums.latest = (tnd_metric_sums_t){.count = 1};
+    summary.chains[1].sums.latest.of[0] = (tnd_metric_t){.name = "accuracy", .sum = 1, .weight = 8};
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    expect(said(), "after step 94  loss 0.2500 | test  accuracy 0.1250");
+}
+
+Test(progress, the_best_validation_is_named_at_the_end)
+{
+    static const tnd_best_options_t wanted = {.metric = "accuracy"};
+    has_validations();
+    ((tnd_chain_plan_t *)(uintptr_t)summary.chains[1].plan)->best = &wanted;
+    tnd_best_t best = {.patience = 2, .step = 93, .value = 0.8125, .without = 2};
+    tnd_run_summary_best(&summary, 1, &best, true);
+    tnd_progress_end(&progress, false);
+    fclose(stdout);
+    expect(
+        said(),
+        "best:  accuracy 0.8125 of test after step 92, its checkpoint is kept (--resume best); no "
+        "better one followed, so the run has ended\n");
+}
