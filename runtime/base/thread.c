@@ -13,7 +13,7 @@
 /*  ": this user may have 6 processes and threads (ulimit -u)" */
 static void describe_limits(char *text, size_t room)
 {
-    struct rlimit user;
+    struct rlimit user, space;
     tnd_group_limits_t group;
     size_t used = 0;
     text[0] = '\0';
@@ -23,13 +23,18 @@ static void describe_limits(char *text, size_t room)
             text, room, ": this user may have %" PRIu64 " processes and threads (ulimit -u)",
             (uint64_t)user.rlim_cur);
     if (group.tasks != UINT64_MAX)
-        snprintf(text + used, room - used, "%s the control group may have %" PRIu64 " (%.150s)",
-                 used > 0 ? "," : ":", group.tasks, group.tasks_by);
+        used += (size_t)snprintf(text + used, room - used,
+                                 "%s the control group may have %" PRIu64 " (%.150s)",
+                                 used > 0 ? "," : ":", group.tasks, group.tasks_by);
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        snprintf(text + used, room - used,
+                 "%s the address space, with the stack of each thread, %" PRIu64 " KiB (ulimit -v)",
+                 used > 0 ? "," : ":", (uint64_t)space.rlim_cur / 1024);
 }
 
 static tnd_status_t fail(const char *what, int reason, tnd_error_t *error)
 {
-    char limits[320];
+    char limits[448];
     describe_limits(limits, sizeof limits);
     return tnd_fail(error,
                     "cannot start a thread for %s (%s)%s; raise the limit or end other processes",

@@ -148,6 +148,17 @@ def test_every_call_may_fail(folder):
                 assert code == 0 or reason in err + out or "can't start new thread" in err, (words, call, at, code, out, err)
 
 
+def test_a_limit_of_the_address_space_is_named(folder):
+    if is_sanitized():
+        return
+    path, log = graph(folder), folder / "calls"
+    env = {"LD_PRELOAD": str(BUILD / "tests/scarce.so"), "SCARCE_LOG": str(log), "SCARCE_CALL": "pthread_create", "SCARCE_AT": "1"}
+    code, _, err = limited([TUNDISH, "run", path], resource.RLIMIT_AS, 4 << 30, env=env)
+    same(code, 78, err)
+    holds(err, " the address space, with the stack of each thread, 4194304 KiB (ulimit -v); raise the limit or end other")
+    assert "ulimit -v" not in limited([TUNDISH, "run", path], resource.RLIMIT_CORE, 0, env=env)[2]
+
+
 def test_descriptors(folder):
     path = graph(folder)
     words = ("cannot start: ", "file descriptors are needed", "ulimit -n")
