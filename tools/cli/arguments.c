@@ -1,7 +1,6 @@
 /*  tools/cli/arguments.c - parses a command line by the options of its command. */
 #include "tools/cli/arguments.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,175 +12,106 @@
 #include "runtime/text/quantity.h"
 #include "runtime/topology/settings.h"
 
-/*  The type of an option, and the field of the request that it fills. */
-#define TAKES(type, field) TND_ARGUMENT_##type, offsetof(tnd_request_t, field)
+#define COMMON(text, type_name, value_text, letter, help_text)                                     \
+    {                                                                                              \
+        .name = (text), .type = TND_ARGUMENT_##type_name, .value = (value_text),                   \
+        .help = (help_text), .brief = (letter)                                                     \
+    }
 
-static const tnd_argument_t arguments[] = {
-    {"--host", "HOST",
-     "this process is HOST of the overlay; RANGE+ joins a run as another host of that range",
-     TAKES(TEXT, host)},
-    {"--launch", "LAUNCHER",
-     "what started this process and tells its host: auto (default), none, or a launcher such as "
-     "slurm; see tundish help launch",
-     TAKES(TEXT, launch)},
-    {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
-     TND_ARGUMENT_SETTING, 0},
-    {"--data", "DIR", "the value of ${data}, instead of that in the files", TAKES(TEXT, data)},
-    {"--steps", "N", "ends after N global steps", TAKES(NUMBER, steps)},
-    {"--step", "N", "begins with global step N, from 0", TAKES(COUNT, step)},
-    {"--position", "[EPOCH:]P",
-     "begins with the row at position P of its lane, in epoch 0 or EPOCH", TAKES(TEXT, position)},
-    {"--at", "ACTOR", "shows the rows that ACTOR sends; by default the batcher", TAKES(TEXT, at)},
-    {"--replicas", NULL, "shows how each batch is divided among the replicas",
-     TAKES(FLAG, replicas)},
-    {"--report", "FILE", "writes the account of the run to FILE, as JSON, at its end",
-     TAKES(TEXT, report)},
-    {"--metrics", "FILE", "writes one line of JSON to FILE for each committed step",
-     TAKES(TEXT, metrics)},
-    {"--npz", "FILE", "writes the rows to FILE for NumPy: an array per column, _step, _replica",
-     TAKES(TEXT, npz)},
-    {"--png", "FILE", "writes the pictures to FILE, side by side", TAKES(TEXT, png)},
-    {"--resume", "[FROM]",
-     "resumes from the newest checkpoint in the folder of the topology, or from FROM: `best` (of "
-     "the "
-     "feeder with `best:`), a checkpoint, or a folder of several, which is used for new ones too "
-     "if "
-     "the topology has none",
-     TAKES(PLACE, resume)},
-    {"--evaluate", "[FROM]",
-     "runs only the feeders with `after:`, on the models of the newest checkpoint or of FROM "
-     "(`best`, "
-     "a checkpoint, a folder), and writes no checkpoint",
-     TAKES(PLACE, evaluate)},
-    {"--watch", NULL,
-     "with --evaluate: evaluates each new checkpoint until the run that writes them has ended",
-     TAKES(FLAG, watch)},
-    {"--requeue", NULL,
-     "after a drain that SIGTERM, SIGUSR1 or SIGUSR2 asked for, queues the job of Slurm again",
-     TAKES(FLAG, requeue)},
-    {"--trust-data", NULL,
-     "resumes even if modification times of data files differ and no hash can be compared: for "
-     "copies of the data",
-     TAKES(FLAG, trust_data)},
-    {"--save", "FILE", "writes the trained model to FILE, by `save` of its step",
-     TAKES(TEXT, save)},
-    {"--log-level", "LEVEL", "the lowest level of the log: error, warn (default), info or debug",
-     TAKES(TEXT, log_level)},
-    {"--log-json", NULL, "writes the log to stderr as JSON, one record per line",
-     TAKES(FLAG, log_json)},
-    {"--output", "FILE", "writes to FILE, which must not exist, instead of stdout",
-     TAKES(TEXT, output)},
-    {"--minutes", "M", "the time of the faults, in minutes", TAKES(NUMBER, minutes)},
-    {"--seconds", "S", "the time of the faults, in seconds", TAKES(NUMBER, seconds)},
-    {"--seed", "SEED", "draws the same faults as an earlier run", TAKES(NUMBER, seed)},
-    {"--all", NULL, "also kills hosts that no run survives, and continues with --resume",
-     TAKES(FLAG, all)},
-    {"--as", "SOURCE", "the source of the files, with its options: 'csv: {header: true}'",
-     TAKES(TEXT, as)},
-    {"--split", "A/B", "two chains: A of A + B rows train, the others validate, such as 80/20",
-     TAKES(TEXT, split)},
-    {"--beside", NULL, "writes each index beside its data file", TAKES(FLAG, beside)},
-    {"--list", NULL, "lists indexes", TAKES(FLAG, list)},
-    {"--remove", NULL, "removes indexes", TAKES(FLAG, remove)},
-    {"--stream", NULL, "prints a line of JSON every --interval", TAKES(FLAG, stream)},
-    {"--bad", NULL, "shows the bad records of the run", TAKES(FLAG, bad)},
-    {"--run", NULL, "starts the whole run again, from its newest checkpoint", TAKES(FLAG, whole)},
-    {"--restarts", NULL, "shows what was started again, and why", TAKES(FLAG, restarts)},
-    {"--pages", NULL,
-     "with --stream: prints copies of the statistics, for --via on another machine",
-     TAKES(FLAG, pages)},
-    {"--leader", "ADDRESS:PORT",
-     "the first host: of the run to show, or, also without a port, where processes of a launcher "
-     "meet",
-     TAKES(TEXT, leader)},
-    {"--meet", "DIR",
-     "a folder that all processes of a launcher share: rank 0 writes there where it is",
-     TAKES(TEXT, meet)},
-    {"--via", "COMMAND", "reaches hosts on other machines by a command such as 'ssh {address}'",
-     TAKES(TEXT, via)},
-    {"--on", "LIST",
-     "starts a process on each of these machines by --via: a,b, node[1-4], or @FILE with a name "
-     "per "
-     "line",
-     TAKES(TEXT, on)},
-    {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},
-    {"--http", "ADDRESS:PORT",
-     "serves on an address that only this machine can reach; by default 127.0.0.1:9464",
-     TAKES(TEXT, http)},
-    {"--listen", "ADDRESS:PORT", "serves on any address; needs --token", TAKES(TEXT, listen)},
-    {"--token", "FILE", "the token that clients of other users must send is in FILE",
-     TAKES(TEXT, token)},
-    {"--read-only", NULL, "only shows the run: it cannot be paused or changed from the screen",
-     TAKES(FLAG, read_only)},
-    {"--once", NULL, "looks twice, prints what it saw, and ends", TAKES(FLAG, once)},
-    {"--count", "N", "ends after N events or samples", TAKES(NUMBER, count)},
-    {"--rows", "K", "shows the first rows of one block in K", TAKES(NUMBER, rows)},
-    {"--duration", "TIME", "ends after TIME, such as 500ms; by default 10s", TAKES(TEXT, duration)},
-    {"--timeout", "TIME", "waits for TIME at most, such as 30s", TAKES(TEXT, timeout)},
-    {"--last", NULL, "takes what was recorded last, without waiting for more", TAKES(FLAG, last)},
-    {"--sample", "POSITION", "the position to follow", TAKES(COUNT, sample)},
-    {"--row", "F:N", "the row to follow: row N, from 0, of data file F", TAKES(TEXT, row)},
-    {"--epoch", "N", "in epoch N, from 0, instead of the current one", TAKES(COUNT, epoch)},
-    {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
-    {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},
-    {"--html", NULL, "writes a page for a browser", TAKES(FLAG, html)},
-    {"--graph", NULL, "compares what determines the stream, not placement or speed",
-     TAKES(FLAG, graph)},
-    {"--man", NULL, "prints the manual page, for man -l", TAKES(FLAG, man)},
-    {"--json", NULL, "prints JSON instead of text", TAKES(FLAG, json)},
-    {"--fed", NULL, "shows columns as steps read them: `cast` of the feeder", TAKES(FLAG, fed)},
+/*  The options that several commands have. */
+static const tnd_argument_t common[] = {
+    COMMON("--launch", TEXT, "LAUNCHER", NULL,
+           "what started this process and tells its host: auto (default), none, or a launcher such "
+           "as slurm; see tundish help launch"),
+    COMMON("--set", SETTING, "KEY=VALUE", NULL,
+           "changes one value, such as batch.size=64; may be repeated"),
+    COMMON("--data", TEXT, "DIR", NULL, "the value of ${data}, instead of that in the files"),
+    COMMON("--steps", LIMIT, "N", NULL, "ends after N global steps"),
+    COMMON("--report", TEXT, "FILE", NULL,
+           "writes the account of the run to FILE, as JSON, at its end"),
+    COMMON("--metrics", TEXT, "FILE", NULL,
+           "writes one line of JSON to FILE for each committed step"),
+    COMMON("--resume", PLACE, "[FROM]", NULL,
+           "resumes from the newest checkpoint in the folder of the topology, or from FROM: `best` "
+           "(of the feeder with `best:`), a checkpoint, or a folder of several, which is used for "
+           "new ones too if the topology has none"),
+    COMMON("--evaluate", PLACE, "[FROM]", NULL,
+           "runs only the feeders with `after:`, on the models of the newest checkpoint or of FROM "
+           "(`best`, a checkpoint, a folder), and writes no checkpoint"),
+    COMMON("--trust-data", FLAG, NULL, NULL,
+           "resumes even if modification times of data files differ and no hash can be compared: "
+           "for copies of the data"),
+    COMMON("--save", TEXT, "FILE", NULL, "writes the trained model to FILE, by `save` of its step"),
+    COMMON("--log-level", TEXT, "LEVEL", NULL,
+           "the lowest level of the log: error, warn (default), info or debug"),
+    COMMON("--log-json", FLAG, NULL, NULL, "writes the log to stderr as JSON, one record per line"),
+    COMMON("--output", TEXT, "FILE", "-o",
+           "writes to FILE, which must not exist, instead of stdout"),
+    COMMON("--as", TEXT, "SOURCE", NULL,
+           "the source of the files, with its options: 'csv: {header: true}'"),
+    COMMON("--leader", TEXT, "ADDRESS:PORT", NULL,
+           "the first host: of the run to show, or, also without a port, where processes of a "
+           "launcher meet"),
+    COMMON("--meet", TEXT, "DIR", NULL,
+           "a folder that all processes of a launcher share: rank 0 writes there where it is"),
+    COMMON("--via", TEXT, "COMMAND", NULL,
+           "reaches hosts on other machines by a command such as 'ssh {address}'"),
+    COMMON("--interval", TEXT, "TIME", "-i", "the time between two looks, such as 100ms"),
+    COMMON("--count", NUMBER, "N", "-n", "ends after N events or samples"),
+    COMMON("--duration", TEXT, "TIME", "-d", "ends after TIME, such as 500ms; by default 10s"),
+    COMMON("--last", FLAG, NULL, NULL, "takes what was recorded last, without waiting for more"),
+    COMMON("--quiet", FLAG, NULL, NULL, "prints errors only"),
+    COMMON("--json", FLAG, NULL, NULL, "prints JSON instead of text"),
 };
-
-/*  Options with a letter. */
-static const struct {
-    const char *brief, *name;
-} briefs[] = {
-    {"-i", "--interval"},
-    {"-d", "--duration"},
-    {"-n", "--count"},
-    {"-o", "--output"},
-};
-
-const char *tnd_argument_brief(const char *name)
-{
-    for (size_t i = 0; i < sizeof briefs / sizeof briefs[0]; i++)
-        if (strcmp(briefs[i].name, name) == 0)
-            return briefs[i].brief;
-    return NULL;
-}
 
 static bool is_called(const char *argument, const char *name, size_t length)
 {
     return argument != NULL && strlen(argument) == length && strncmp(argument, name, length) == 0;
 }
 
-static const tnd_argument_t *find(const char *name, size_t length)
+const tnd_argument_t *tnd_argument_described(const tnd_argument_t *argument)
 {
-    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
-        if (is_called(arguments[i].name, name, length) ||
-            is_called(tnd_argument_brief(arguments[i].name), name, length))
-            return &arguments[i];
+    if (argument->type != TND_ARGUMENT_COMMON)
+        return argument;
+    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
+        if (strcmp(common[i].name, argument->name) == 0)
+            return &common[i];
+    abort();
+}
+
+/*  The option of a command that a word of `length` bytes names, or its letter; NULL: none. */
+static const tnd_argument_t *find(const tnd_command_t *command, const char *name, size_t length)
+{
+    for (size_t i = 0; i < command->argument_count; i++)
+        if (is_called(command->arguments[i].name, name, length) ||
+            is_called(tnd_argument_described(&command->arguments[i])->brief, name, length))
+            return &command->arguments[i];
     return NULL;
 }
 
-const tnd_argument_t *tnd_argument_find(const char *name)
+/*  The first option of any command that a word names; NULL: none. */
+static const tnd_argument_t *find_elsewhere(const char *name, size_t length)
 {
-    const tnd_argument_t *argument = find(name, strlen(name));
-    assert(argument != NULL);
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    const tnd_argument_t *argument = NULL;
+    for (size_t i = 0; i < count && argument == NULL; i++)
+        argument = find(commands[i], name, length);
     return argument;
 }
 
 const tnd_argument_t *tnd_argument_at(size_t index)
 {
-    return index < sizeof arguments / sizeof arguments[0] ? &arguments[index] : NULL;
-}
-
-static bool is_taken(const tnd_command_t *command, const tnd_argument_t *argument)
-{
-    for (size_t i = 0; command->arguments[i] != NULL; i++)
-        if (strcmp(command->arguments[i], argument->name) == 0)
-            return true;
-    return false;
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < commands[c]->argument_count; i++) {
+            const tnd_argument_t *argument = &commands[c]->arguments[i];
+            bool first = find_elsewhere(argument->name, strlen(argument->name)) == argument;
+            if (first && index-- == 0)
+                return tnd_argument_described(argument);
+        }
+    return NULL;
 }
 
 void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room)
@@ -190,7 +120,7 @@ void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room
     const tnd_command_t *const *commands = tnd_commands(&count);
     *text = '\0';
     for (size_t i = 0; i < count && used < room; i++)
-        if (is_taken(commands[i], argument))
+        if (find(commands[i], argument->name, strlen(argument->name)) != NULL)
             used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
                                      commands[i]->name);
 }
@@ -227,13 +157,13 @@ static int refuse_unknown(const tnd_command_t *command, const char *word, size_t
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     tnd_nearest_t nearest = {.word = name};
-    for (size_t i = 0; command->arguments[i] != NULL; i++)
-        tnd_nearest_offer(&nearest, command->arguments[i]);
+    for (size_t i = 0; i < command->argument_count; i++)
+        tnd_nearest_offer(&nearest, command->arguments[i].name);
     char hint[256];
-    if (is_taken(command, tnd_argument_find("--set")) && strncmp(name, "--", 2) == 0 &&
+    if (find(command, "--set", strlen("--set")) != NULL && strncmp(name, "--", 2) == 0 &&
         hint_setting(name + 2, hint, sizeof hint))
         return tnd_usage_error(command->name, "unknown option %s; %s", name, hint);
-    const tnd_argument_t *elsewhere = find(word, length);
+    const tnd_argument_t *elsewhere = find_elsewhere(word, length);
     if (elsewhere != NULL) {
         char owners[160];
         tnd_argument_owners(elsewhere, owners, sizeof owners);
@@ -246,22 +176,23 @@ static int refuse_unknown(const tnd_command_t *command, const char *word, size_t
     return tnd_usage_error(command->name, "unknown option %s", name);
 }
 
-static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t *settings,
-                        tnd_request_t *request)
+static int take_setting(const tnd_command_t *command, char *text, tnd_setting_list_t *list)
 {
     char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
         return tnd_usage_error(command->name, "--set takes KEY=VALUE, not '%s'", text);
     /* A copy, because `ps` of the system shows the words of the command line. */
     char *key = tnd_format_string("%.*s", (int)(equals - text), text);
-    settings[request->setting_count++] = (tnd_setting_t){.key = key, .value = equals + 1};
+    tnd_setting_t *items =
+        tnd_resize((void *)(uintptr_t)list->items, list->count + 1, sizeof *items);
+    items[list->count++] = (tnd_setting_t){.key = key, .value = equals + 1};
+    list->items = items;
     return TND_EXIT_OK;
 }
 
 static int take_value(const tnd_command_t *command, const tnd_argument_t *argument, char *text,
-                      tnd_setting_t *settings, tnd_request_t *request)
+                      void *field)
 {
-    void *field = (char *)request + argument->offset;
     switch (argument->type) {
     case TND_ARGUMENT_FLAG:
         *(bool *)field = true;
@@ -273,6 +204,7 @@ static int take_value(const tnd_command_t *command, const tnd_argument_t *argume
         *(const char **)field = text;
         break;
     case TND_ARGUMENT_NUMBER:
+    case TND_ARGUMENT_LIMIT:
         if (tnd_quantity_u64(text, field) != TND_QUANTITY_OK || *(uint64_t *)field == 0)
             return tnd_usage_error(command->name, "%s takes a number from 1, not '%s'",
                                    argument->name, text);
@@ -286,7 +218,9 @@ static int take_value(const tnd_command_t *command, const tnd_argument_t *argume
         *(const char **)field = text;
         break;
     case TND_ARGUMENT_SETTING:
-        return take_setting(command, text, settings, request);
+        return take_setting(command, text, field);
+    case TND_ARGUMENT_COMMON:
+        break; /* a described option has another type */
     }
     return TND_EXIT_OK;
 }
@@ -329,87 +263,110 @@ static char *value_of(const tnd_argument_t *argument, char *equals, char *const 
     return words[++*i];
 }
 
+/*  Takes the option that is the i-th word; *i is then its last word. */
+static int take_option(const tnd_command_t *command, char *const *words, size_t count, size_t *i,
+                       char *options)
+{
+    char *word = words[*i], *equals = strchr(word, '=');
+    size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    const tnd_argument_t *taken = find(command, word, length);
+    if (taken == NULL)
+        return refuse_unknown(command, word, length);
+    const tnd_argument_t *argument = tnd_argument_described(taken);
+    bool flag = argument->type == TND_ARGUMENT_FLAG, place = argument->type == TND_ARGUMENT_PLACE;
+    if (flag && equals != NULL)
+        return tnd_usage_error(command->name, "%s takes no value", argument->name);
+    if (!flag && !place && equals == NULL && *i + 1 == count)
+        return tnd_usage_error(command->name, "%s takes %s", argument->name, argument->value);
+    char *text = value_of(argument, equals, words, count, i);
+    return take_value(command, argument, text, options + taken->offset);
+}
+
+/*  The struct of a command without any option. */
+static char *bare_options(const tnd_command_t *command)
+{
+    char *options = tnd_allocate_zeroed(1, command->options_size);
+    for (size_t i = 0; i < command->argument_count; i++) {
+        tnd_argument_type_t type = tnd_argument_described(&command->arguments[i])->type;
+        if (type == TND_ARGUMENT_LIMIT || type == TND_ARGUMENT_COUNT)
+            *(uint64_t *)(void *)(options + command->arguments[i].offset) = UINT64_MAX;
+    }
+    return options;
+}
+
+static int check_operands(const tnd_command_t *command, const tnd_request_t *request)
+{
+    if (request->file_count < command->operands_min)
+        return tnd_usage_error(command->name, "%s",
+                               command->missing != NULL ? command->missing
+                                                        : "no topology file is given");
+    if (command->operands_max > 0 && request->file_count > command->operands_max)
+        return tnd_usage_error(command->name, "`%s` is too much: expected tundish %s %s",
+                               request->files[command->operands_max], command->name,
+                               command->operands);
+    return TND_EXIT_OK;
+}
+
 bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
                         tnd_request_t *request, int *code_p)
 {
     const char **files = tnd_allocate_zeroed(count + 1, sizeof *files);
-    tnd_setting_t *settings = tnd_allocate_zeroed(count + 1, sizeof *settings);
-    *request = (tnd_request_t){.files = files,
-                               .settings = settings,
-                               .words = words,
-                               .word_count = count,
-                               .steps = UINT64_MAX,
-                               .sample = UINT64_MAX,
-                               .step = UINT64_MAX,
-                               .epoch = UINT64_MAX};
+    char *options = bare_options(command);
+    *request =
+        (tnd_request_t){.files = files, .words = words, .word_count = count, .options = options};
     *code_p = TND_EXIT_OK;
-    bool options = true;
+    bool divided = false;
     for (size_t i = 0; i < count && *code_p == TND_EXIT_OK; i++) {
         char *word = words[i];
-        if (!options || word[0] != '-' || word[1] == '\0') {
+        if (divided || word[0] != '-' || word[1] == '\0') {
             files[request->file_count++] = word;
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            options = false;
+        } else if (strcmp(word, "--") == 0) {
+            divided = true;
             request->divider = request->file_count;
-            continue;
-        }
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             tnd_arguments_help(command);
             return false;
+        } else {
+            *code_p = take_option(command, words, count, &i, options);
         }
-        char *equals = strchr(word, '=');
-        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-        const tnd_argument_t *argument = find(word, length);
-        if (argument == NULL || !is_taken(command, argument))
-            *code_p = refuse_unknown(command, word, length);
-        else if (argument->type == TND_ARGUMENT_FLAG && equals != NULL)
-            *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);
-        else if (argument->type != TND_ARGUMENT_FLAG && argument->type != TND_ARGUMENT_PLACE &&
-                 equals == NULL && i + 1 == count)
-            *code_p =
-                tnd_usage_error(command->name, "%s takes %s", argument->name, argument->value);
-        else
-            *code_p = take_value(command, argument, value_of(argument, equals, words, count, &i),
-                                 settings, request);
     }
-    if (options)
+    if (!divided)
         request->divider = request->file_count;
-    if (*code_p == TND_EXIT_OK && request->file_count < command->operands_min)
-        *code_p = tnd_usage_error(command->name, "%s",
-                                  command->missing != NULL ? command->missing
-                                                           : "no topology file is given");
-    if (*code_p == TND_EXIT_OK && command->operands_max > 0 &&
-        request->file_count > command->operands_max)
-        *code_p = tnd_usage_error(command->name, "`%s` is too much: expected tundish %s %s",
-                                  files[command->operands_max], command->name, command->operands);
+    if (*code_p == TND_EXIT_OK)
+        *code_p = check_operands(command, request);
     return *code_p == TND_EXIT_OK;
 }
 
-void tnd_arguments_free(tnd_request_t *request)
+void tnd_arguments_free(const tnd_command_t *command, tnd_request_t *request)
 {
-    for (size_t i = 0; i < request->setting_count; i++)
-        free((void *)(uintptr_t)request->settings[i].key);
+    const char *options = request->options;
+    for (size_t i = 0; i < command->argument_count; i++) {
+        if (tnd_argument_described(&command->arguments[i])->type != TND_ARGUMENT_SETTING)
+            continue;
+        const tnd_setting_list_t *list = (const void *)(options + command->arguments[i].offset);
+        for (size_t s = 0; s < list->count; s++)
+            free((void *)(uintptr_t)list->items[s].key);
+        free((void *)(uintptr_t)list->items);
+    }
     free((void *)(uintptr_t)request->files);
-    free((void *)(uintptr_t)request->settings);
+    free((void *)(uintptr_t)request->options);
 }
 
 void tnd_arguments_help(const tnd_command_t *command)
 {
     printf("tundish %s%s%s%s\n\n%s\n", command->name, *command->operands != '\0' ? " " : "",
-           command->operands, command->arguments[0] != NULL ? " [options]" : "", command->details);
-    if (command->arguments[0] != NULL)
+           command->operands, command->argument_count > 0 ? " [options]" : "", command->details);
+    if (command->argument_count > 0)
         puts("Options:");
-    for (size_t i = 0; command->arguments[i] != NULL; i++) {
-        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
-        const char *brief = tnd_argument_brief(argument->name);
+    for (size_t i = 0; i < command->argument_count; i++) {
+        const tnd_argument_t *argument = tnd_argument_described(&command->arguments[i]);
+        const char *brief = argument->brief;
         char left[48];
         snprintf(left, sizeof left, "%s%s%s%s%s", brief != NULL ? brief : "",
                  brief != NULL ? ", " : "", argument->name, argument->value != NULL ? " " : "",
                  argument->value != NULL ? argument->value : "");
         printf("  %-18s  %s\n", left, argument->help);
     }
-    printf("%s  %-18s  %s\n\nExit codes:\n%s", command->arguments[0] != NULL ? "" : "Options:\n",
+    printf("%s  %-18s  %s\n\nExit codes:\n%s", command->argument_count > 0 ? "" : "Options:\n",
            "--help", "prints this", command->codes);
 }

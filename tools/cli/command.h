@@ -1,7 +1,7 @@
 /*  tools/cli/command.h - a subcommand of `tundish`.
  *
- *  A subcommand is one file and one line in commands.def.  It declares its options; arguments.h
- *  parses the command line into a request; `run` does the work and returns the exit code.  Data is
+ *  A subcommand is one file and one line in commands.def.  It declares its options and the struct that
+ *  they fill; arguments.h parses the command line into a request; `run` does the work and returns the exit code.  Data is
  *  written to stdout, everything else to stderr.
  *
  *  Threads: the main one. */
@@ -27,35 +27,50 @@ typedef struct {
     const char *key, *value;
 } tnd_setting_t;
 
+/*  All of them, in order. */
+typedef struct {
+    const tnd_setting_t *items;
+    size_t count;
+} tnd_setting_list_t;
+
+/*  The type of an option, and the C type of the field that it fills. */
+typedef enum {
+    TND_ARGUMENT_COMMON,  /* as the list of arguments.c describes the option of this name */
+    TND_ARGUMENT_FLAG,    /* bool */
+    TND_ARGUMENT_TEXT,    /* const char *; NULL: not given */
+    TND_ARGUMENT_NUMBER,  /* uint64_t, at least 1; 0: not given */
+    TND_ARGUMENT_LIMIT,   /* uint64_t, at least 1; UINT64_MAX: not given */
+    TND_ARGUMENT_COUNT,   /* uint64_t, at least 0; UINT64_MAX: not given */
+    TND_ARGUMENT_SETTING, /* tnd_setting_list_t; may be repeated */
+    TND_ARGUMENT_PLACE    /* const char *: optional text, by default "latest"; a folder or manifest
+                             that follows is its value; NULL: not given */
+} tnd_argument_type_t;
+
+/*  An option of a command.  Parser, help, manual and completion read it. */
+typedef struct {
+    const char *name; /* "--set" */
+    tnd_argument_type_t type;
+    const char *value; /* of its value, "KEY=VALUE"; NULL: it has none */
+    const char *help;  /* a sentence */
+    const char *brief; /* "-o"; NULL: no letter */
+    size_t offset;     /* of the field in the command's struct */
+} tnd_argument_t;
+
+/*  An option of one command, and one that the list of arguments.c describes. */
+#define TND_ARGUMENT(text, type_name, struct_type, field, value_text, help_text)                   \
+    .name = (text), .type = TND_ARGUMENT_##type_name, .offset = offsetof(struct_type, field),      \
+    .value = (value_text), .help = (help_text)
+#define TND_COMMON(text, struct_type, field)                                                       \
+    TND_ARGUMENT(text, COMMON, struct_type, field, NULL, NULL)
+
 /*  A parsed command line. */
 typedef struct {
     const char *const *files; /* operands, in order */
     size_t file_count;
     char *const *words; /* the command line after the command's name, as it was given */
     size_t word_count;
-    size_t divider; /* how many of them are before `--`; file_count without `--` */
-    const tnd_setting_t *settings;
-    size_t setting_count;
-    const char *host, *launch, *data, *report, *metrics, *at, *npz, *log_level,
-        *save; /* NULL: not given */
-    const char *output, *png, *as, *split, *interval, *via, *on, *leader, *meet, *http, *listen,
-        *token, *row;
-    const char *resume;   /* "latest": without a value */
-    const char *evaluate; /* the same */
-    uint64_t steps;       /* UINT64_MAX: not given */
-    uint64_t sample;      /* a position; UINT64_MAX: not given */
-    uint64_t step;        /* UINT64_MAX: not given */
-    uint64_t epoch;       /* UINT64_MAX: not given */
-    const char *position; /* NULL: not given */
-    const char *duration; /* NULL: not given */
-    const char *timeout;  /* NULL: not given */
-    uint64_t count;       /* 0: not given */
-    uint64_t rows;        /* one block in so many; 0: not given */
-    bool last;
-    uint64_t seconds, minutes, seed; /* 0: not given */
-    bool quiet, json, replicas, log_json, fed, requeue, watch;
-    bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once,
-        read_only, bad, restarts, whole;
+    size_t divider;      /* how many operands are before `--`; file_count without `--` */
+    const void *options; /* the struct that the command's options fill */
 } tnd_request_t;
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */
@@ -65,16 +80,23 @@ const char *tnd_request_name(const tnd_request_t *self);
 
 typedef struct {
     const char *name;
-    const char *operands;         /* "FILE..." */
-    const char *summary;          /* one line */
-    const char *const *arguments; /* names of its options, then NULL: see arguments.c */
-    const char *details;          /* paragraphs for --help */
-    const char *codes;            /* its exit codes, a line each */
+    const char *operands; /* "FILE..." */
+    const char *summary;  /* one line */
+    const tnd_argument_t *arguments;
+    size_t argument_count;
+    size_t options_size; /* of the struct that parsing fills; 0 without options */
+    const char *details; /* paragraphs for --help */
+    const char *codes;   /* its exit codes, a line each */
     size_t operands_min;
     size_t operands_max; /* 0: any number */
     const char *missing; /* the error if there are fewer; NULL: that of topologies */
     int (*run)(const tnd_request_t *request);
 } tnd_command_t;
+
+/*  The options of a command, and the size of the struct that they fill. */
+#define TND_ARGUMENTS(array, struct_type)                                                          \
+    .arguments = (array), .argument_count = sizeof(array) / sizeof((array)[0]),                    \
+    .options_size = sizeof(struct_type)
 
 /*  All subcommands, in the order of the list. */
 const tnd_command_t *const *tnd_commands(size_t *count_p);

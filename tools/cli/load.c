@@ -57,14 +57,14 @@ static bool keeps(tnd_graph_t *graph)
     return tnd_graph_check(graph) != TND_OK || tnd_graph_plan(graph)->checkpoint != NULL;
 }
 
-static tnd_graph_t *load(const tnd_request_t *request, const char *const *files, size_t count,
+static tnd_graph_t *load(const tnd_load_options_t *options, const char *const *files, size_t count,
                          const tnd_graph_purpose_t *purpose)
 {
     tnd_graph_t *graph = tnd_graph_load(files, count);
-    for (size_t i = 0; i < request->setting_count; i++)
-        tnd_graph_set(graph, request->settings[i].key, request->settings[i].value);
+    for (size_t i = 0; i < options->settings.count; i++)
+        tnd_graph_set(graph, options->settings.items[i].key, options->settings.items[i].value);
     tnd_graph_purpose(graph, purpose);
-    const char *from = request->evaluate != NULL ? request->evaluate : request->resume;
+    const char *from = options->evaluate != NULL ? options->evaluate : options->resume;
     if (from == NULL)
         return graph;
     if (!keeps(graph)) {
@@ -73,44 +73,47 @@ static tnd_graph_t *load(const tnd_request_t *request, const char *const *files,
         free(folder);
     }
     set_path(graph, "checkpoint.resume", from);
-    if (request->evaluate != NULL)
+    if (options->evaluate != NULL)
         tnd_graph_set(graph, "checkpoint.evaluate", "true");
-    if (request->trust_data)
+    if (options->trust_data)
         tnd_graph_set(graph, "checkpoint.trust_data", "true");
     return graph;
 }
 
-tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended)
+tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const tnd_load_options_t *options,
+                            const char *host, bool open_ended)
 {
     tnd_graph_purpose_t purpose = {
-        .data = request->data,
+        .data = options->data,
         .fallback_data = getenv("TUNDISH_DATA"), /* as tnd_graph_load */
         .host = host,
         .open_ended = open_ended,
     };
-    return load(request, request->files, request->file_count, &purpose);
+    return load(options, request->files, request->file_count, &purpose);
 }
 
-tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *files, size_t count)
+tnd_graph_t *tnd_load_form(const tnd_load_options_t *options, const char *const *files,
+                           size_t count)
 {
     tnd_graph_purpose_t purpose = {.fallback_data = ".", .open_ended = true};
-    return load(request, files, count, &purpose);
+    return load(options, files, count, &purpose);
 }
 
-bool tnd_load_resumes(const tnd_request_t *request, const char *command)
+bool tnd_load_resumes(const tnd_request_t *request, const tnd_load_options_t *options,
+                      const char *host, const char *command)
 {
-    const char *from = request->evaluate != NULL ? request->evaluate : request->resume;
-    const char *option = request->evaluate != NULL ? "--evaluate" : "--resume";
-    if (request->evaluate != NULL && request->resume != NULL)
+    const char *from = options->evaluate != NULL ? options->evaluate : options->resume;
+    const char *option = options->evaluate != NULL ? "--evaluate" : "--resume";
+    if (options->evaluate != NULL && options->resume != NULL)
         return tnd_usage_error(command, "--evaluate trains nothing, so it has no --resume") ==
                TND_EXIT_OK;
-    if (request->trust_data && from == NULL)
+    if (options->trust_data && from == NULL)
         return tnd_usage_error(command, "--trust-data needs --resume or --evaluate") == TND_EXIT_OK;
     if (from == NULL || (strcmp(from, "latest") != 0 && strcmp(from, "best") != 0))
         return true;
-    tnd_request_t bare = *request;
+    tnd_load_options_t bare = *options;
     bare.resume = bare.evaluate = NULL;
-    tnd_graph_t *graph = tnd_load_graph(&bare, request->host, false);
+    tnd_graph_t *graph = tnd_load_graph(request, &bare, host, false);
     bool good = keeps(graph);
     tnd_graph_destroy(&graph);
     return good || tnd_usage_error(command,

@@ -8,17 +8,27 @@
 #include "runtime/plan/graph.h"
 #include "tools/cli/command.h"
 
+/*  The options of commands that load a graph. */
+typedef struct {
+    tnd_setting_list_t settings;
+    const char *data, *resume, *evaluate; /* NULL: not given */
+    bool trust_data;
+} tnd_load_options_t;
+
 /*  Loads the request's files and settings.  `host` and `open_ended` as in tnd_graph_purpose_t,
  *  ${data} from --data or $TUNDISH_DATA.  The graph is not checked yet; never NULL. */
-tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended);
+tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const tnd_load_options_t *options,
+                            const char *host, bool open_ended);
 
 /*  Whether --resume is possible: the topology keeps checkpoints, or FROM is given, whose folder is
  *  then used for new checkpoints too.  Prints an error if not. */
-bool tnd_load_resumes(const tnd_request_t *request, const char *command);
+bool tnd_load_resumes(const tnd_request_t *request, const tnd_load_options_t *options,
+                      const char *host, const char *command);
 
 /*  Same, for other files and a graph that is only inspected: it may end before a feeder, and its
  *  data may be absent. */
-tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *files, size_t count);
+tnd_graph_t *tnd_load_form(const tnd_load_options_t *options, const char *const *files,
+                           size_t count);
 
 /*  Checks the graph and prints errors and warnings on stderr.  False: there are errors. */
 bool tnd_load_check(tnd_graph_t *graph);

@@ -20,23 +20,23 @@ static const char *const words[] = {"debug", "info", "warning", "error"};
 
 static const uint64_t repeat_ns = 1000000000;
 
-bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_request_t *request)
+bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_log_options_t *options)
 {
-    *self = (tnd_log_t){.level = request->quiet ? TND_LOG_ERROR : TND_LOG_WARNING,
-                        .json = request->log_json};
+    *self = (tnd_log_t){.level = options->quiet ? TND_LOG_ERROR : TND_LOG_WARNING,
+                        .json = options->json};
     pthread_mutex_init(&self->lock, NULL);
-    if (request->log_level == NULL)
+    if (options->level == NULL)
         return true;
-    tnd_nearest_t nearest = {.word = request->log_level};
+    tnd_nearest_t nearest = {.word = options->level};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], request->log_level) == 0) {
+        if (strcmp(names[i], options->level) == 0) {
             self->level = (tnd_log_level_t)i;
             return true;
         }
         tnd_nearest_offer(&nearest, names[i]);
     }
     tnd_usage_error(command, "--log-level takes error, warn, info or debug, not '%s'%s%s%s",
-                    request->log_level, nearest.best != NULL ? "; did you mean " : "",
+                    options->level, nearest.best != NULL ? "; did you mean " : "",
                     nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "?" : "");
     return false;
 }

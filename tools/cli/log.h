@@ -16,6 +16,11 @@
 #include "tools/cli/line_writer.h"
 
 typedef struct {
+    const char *level; /* --log-level; NULL: not given */
+    bool json, quiet;
+} tnd_log_options_t;
+
+typedef struct {
     tnd_log_level_t level; /* the lowest level that is shown */
     bool json;
     tnd_line_writer_t *writer; /* of stderr, owned by the caller; NULL: written here */
@@ -28,7 +33,7 @@ typedef struct {
 } tnd_log_t;
 
 /*  Sets up --log-level, --log-json and --quiet.  False: they are wrong; an error was printed. */
-bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_request_t *request);
+bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_log_options_t *options);
 void tnd_log_take(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *actor,
                   const char *text);
 /*  Prints how often the last line was repeated, at most once a second. */

@@ -55,7 +55,7 @@ typedef struct {
 } row_t;
 
 typedef struct {
-    const tnd_request_t *request;
+    const tnd_chaos_options_t *options;
     tnd_sandbox_t sandbox;
     tnd_fault_run_t runs;
     uint64_t seed, steps, faulty_ns;
@@ -136,7 +136,7 @@ static bool run_quiet(chaos_t *chaos, measure_t *measure)
     tnd_run_t run = {.quiet = true, .until_ns = UINT64_MAX, .steps = measure->steps};
     if (measure->count == 0)
         return true;
-    if (!chaos->request->quiet && !chaos->request->json)
+    if (!chaos->options->quiet && !chaos->options->json)
         fprintf(stderr, "%scompared with a quiet run of the same steps\n",
                 isatty(STDERR_FILENO) ? "\r\033[K" : "");
     tnd_fault_run_end_t end = tnd_fault_run_run(&chaos->runs, &run);
@@ -334,7 +334,7 @@ static tnd_fault_run_end_t run_faulty(chaos_t *chaos, uint64_t until)
 {
     tnd_fault_run_end_t end;
     do {
-        tnd_run_t run = {.until_ns = until, .steps = chaos->request->steps};
+        tnd_run_t run = {.until_ns = until, .steps = chaos->options->steps};
         end = tnd_fault_run_run(&chaos->runs, &run);
         chaos->steps += run.seen;
         measure_t *measure = end == TND_FAULT_RUN_DRAINED ? &chaos->part : &chaos->whole;
@@ -376,7 +376,7 @@ static int judge(chaos_t *chaos)
     chaos->quiet = tnd_step_gaps_spread(&chaos->runs.calm);
     bool equal = is_equal(&chaos->whole) && is_equal(&chaos->part);
     count_injected(chaos);
-    if (chaos->request->json)
+    if (chaos->options->json)
         print_json(chaos, equal);
     else
         print_text(chaos, equal);
@@ -385,13 +385,13 @@ static int judge(chaos_t *chaos)
 
 static int perform(chaos_t *chaos)
 {
-    const tnd_request_t *request = chaos->request;
-    uint64_t seconds = request->seconds + 60 * request->minutes;
+    const tnd_chaos_options_t *options = chaos->options;
+    uint64_t seconds = options->seconds + 60 * options->minutes;
     seconds = seconds == 0 ? SECONDS : seconds;
-    chaos->seed = request->seed != 0 ? request->seed : tnd_clock_now() % 1000000 + 1;
-    chaos->whole.steps = request->steps;
+    chaos->seed = options->seed != 0 ? options->seed : tnd_clock_now() % 1000000 + 1;
+    chaos->whole.steps = options->steps;
     tnd_fault_run_begin(&chaos->runs, &chaos->sandbox, chaos->seed);
-    bool prints = !request->quiet && !request->json;
+    bool prints = !options->quiet && !options->json;
     if (prints) {
         const tnd_plan_t *plan = chaos->sandbox.plan;
         fprintf(stderr, "seed %" PRIu64 ", %" PRIu64 " s, %" PRIu32 " processes:", chaos->seed,
@@ -399,7 +399,7 @@ static int perform(chaos_t *chaos)
         for (uint32_t h = 0; h < plan->host_count; h++)
             fprintf(stderr, " %s%s", plan->hosts[h].name,
                     (chaos->runs.hosts[h] & TND_FAULT_SOFT) != 0 ? "" : "*");
-        fputs(request->all ? "\n" : " (* is not killed)\n", stderr);
+        fputs(options->all ? "\n" : " (* is not killed)\n", stderr);
     }
     uint64_t begun = tnd_clock_now();
     tnd_fault_run_end_t end = run_faulty(chaos, begun + seconds * second);
@@ -422,10 +422,11 @@ static int perform(chaos_t *chaos)
 
 static int chaos_graph(const tnd_request_t *request)
 {
+    const tnd_chaos_options_t *options = request->options;
     chaos_t *chaos = tnd_allocate_zeroed(1, sizeof *chaos);
-    *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX, .drained = true}};
-    tnd_fault_run_init(&chaos->runs, request);
-    int code = tnd_sandbox_open(&chaos->sandbox, request, request->all);
+    *chaos = (chaos_t){.options = options, .part = {.steps = UINT64_MAX, .drained = true}};
+    tnd_fault_run_init(&chaos->runs, options);
+    int code = tnd_sandbox_open(&chaos->sandbox, request, &options->load, options->all);
     if (code == TND_EXIT_OK)
         code = perform(chaos);
     tnd_sandbox_close(&chaos->sandbox, code != TND_EXIT_FAILED);
@@ -442,13 +443,28 @@ static int chaos_graph(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--minutes", NUMBER, tnd_chaos_options_t, minutes, "M",
+                  "the time of the faults, in minutes")},
+    {TND_ARGUMENT("--seconds", NUMBER, tnd_chaos_options_t, seconds, "S",
+                  "the time of the faults, in seconds")},
+    {TND_ARGUMENT("--seed", NUMBER, tnd_chaos_options_t, seed, "SEED",
+                  "draws the same faults as an earlier run")},
+    {TND_ARGUMENT("--all", FLAG, tnd_chaos_options_t, all, NULL,
+                  "also kills hosts that no run survives, and continues with --resume")},
+    {TND_COMMON("--steps", tnd_chaos_options_t, steps)},
+    {TND_COMMON("--set", tnd_chaos_options_t, load.settings)},
+    {TND_COMMON("--data", tnd_chaos_options_t, load.data)},
+    {TND_COMMON("--quiet", tnd_chaos_options_t, quiet)},
+    {TND_COMMON("--json", tnd_chaos_options_t, json)},
+};
+
 const tnd_command_t tnd_command_chaos;
 const tnd_command_t tnd_command_chaos = {
     .name = "chaos",
     .operands = "FILE...",
     .summary = "runs a graph under kill -9, stops and cut connections, and compares the result",
-    .arguments = (const char *const[]){"--minutes", "--seconds", "--seed", "--all", "--steps",
-                                       "--set", "--data", "--quiet", "--json", NULL},
+    TND_ARGUMENTS(arguments, tnd_chaos_options_t),
     .details =
         "Checks whether a graph survives faults, with its plugins.  Every host of the files "
         "becomes\n"

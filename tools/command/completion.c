@@ -80,9 +80,9 @@ static void bash_words(want_t want)
 /*  Prints the options of a command that take a value, with the completion of the value. */
 static void bash_values(const tnd_command_t *command)
 {
-    for (size_t i = 0; command->arguments[i] != NULL; i++) {
-        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
-        const char *brief = tnd_argument_brief(argument->name);
+    for (size_t i = 0; i < command->argument_count; i++) {
+        const tnd_argument_t *argument = tnd_argument_described(&command->arguments[i]);
+        const char *brief = argument->brief;
         if (argument->value == NULL)
             continue;
         printf("        %s:%s", command->name, argument->name);
@@ -117,8 +117,8 @@ static void print_bash(void)
          "    case $command:$word in");
     for (size_t i = 0; i < count; i++) {
         printf("        %s:-*) COMPREPLY=($(compgen -W '", commands[i]->name);
-        for (size_t a = 0; commands[i]->arguments[a] != NULL; a++)
-            printf("%s ", commands[i]->arguments[a]);
+        for (size_t a = 0; a < commands[i]->argument_count; a++)
+            printf("%s ", commands[i]->arguments[a].name);
         puts("--help' -- \"$word\")) ;;");
         printf("        %s:*) ", commands[i]->name);
         bash_words(want_of(commands[i]->operands));
@@ -208,11 +208,11 @@ static void print_zsh(void)
          "    case $command in");
     for (size_t i = 0; i < count; i++) {
         printf("        %s)\n            _arguments", commands[i]->name);
-        for (size_t a = 0; commands[i]->arguments[a] != NULL; a++) {
-            const tnd_argument_t *argument = tnd_argument_find(commands[i]->arguments[a]);
+        for (size_t a = 0; a < commands[i]->argument_count; a++) {
+            const tnd_argument_t *argument = tnd_argument_described(&commands[i]->arguments[a]);
             zsh_option(argument, argument->name);
-            if (tnd_argument_brief(argument->name) != NULL)
-                zsh_option(argument, tnd_argument_brief(argument->name));
+            if (argument->brief != NULL)
+                zsh_option(argument, argument->brief);
         }
         fputs(" \\\n                '--help[prints what it does and takes]'", stdout);
         if (want_of(commands[i]->operands) != WANT_NOTHING) {
@@ -288,9 +288,9 @@ static void print_fish(void)
             fish_action(want_of(command->operands));
             putchar('\n');
         }
-        for (size_t a = 0; command->arguments[a] != NULL; a++) {
-            const tnd_argument_t *argument = tnd_argument_find(command->arguments[a]);
-            const char *brief = tnd_argument_brief(argument->name);
+        for (size_t a = 0; a < command->argument_count; a++) {
+            const tnd_argument_t *argument = tnd_argument_described(&command->arguments[a]);
+            const char *brief = argument->brief;
             printf("complete -c tundish -n '__fish_seen_subcommand_from %s' -l %s", command->name,
                    argument->name + 2);
             if (brief != NULL)
@@ -325,7 +325,6 @@ const tnd_command_t tnd_command_completion = {
     .operands = "SHELL",
     .missing = "no shell is given; choose bash, fish or zsh",
     .summary = "prints a script that completes commands, options and files in a shell",
-    .arguments = (const char *const[]){NULL},
     .details =
         "bash:  source <(tundish completion bash)\n"
         "zsh:   source <(tundish completion zsh), after compinit\n"

@@ -12,6 +12,10 @@
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 
+typedef struct {
+    bool json;
+} cursor_options_t;
+
 /*  The manifest of a path: the path itself, or in the folder of one checkpoint. */
 static void find_manifest(const char *path, char file[TND_STORE_PATH])
 {
@@ -181,6 +185,7 @@ static void print_json(const tnd_manifest_t *manifest, const tnd_data_table_t *t
 
 static int cursor(const tnd_request_t *request)
 {
+    const cursor_options_t *options = request->options;
     for (size_t i = 0; i < request->file_count; i++) {
         char file[TND_STORE_PATH];
         tnd_manifest_t manifest;
@@ -193,9 +198,9 @@ static int cursor(const tnd_request_t *request)
             tnd_complain("cursor", "%s%s%s", good ? file : "", good ? ": " : "", error.text);
             return TND_EXIT_TOPOLOGY;
         }
-        if (request->file_count > 1 && !request->json)
+        if (request->file_count > 1 && !options->json)
             printf("%s%s:\n", i > 0 ? "\n" : "", file);
-        if (request->json)
+        if (options->json)
             print_json(&manifest, &table);
         else
             print_text(&manifest, &table);
@@ -205,12 +210,16 @@ static int cursor(const tnd_request_t *request)
     return TND_EXIT_OK;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--json", cursor_options_t, json)},
+};
+
 const tnd_command_t tnd_command_cursor;
 const tnd_command_t tnd_command_cursor = {
     .name = "cursor",
     .operands = "FILE...",
     .summary = "prints the contents of a checkpoint, and where a run resumes from it",
-    .arguments = (const char *const[]){"--json", NULL},
+    TND_ARGUMENTS(arguments, cursor_options_t),
     .details =
         "FILE is a manifest, the folder of one checkpoint, or a folder of several, of which the\n"
         "newest is used.  --json prints one object per line.\n",

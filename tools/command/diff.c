@@ -9,6 +9,11 @@
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
 
+typedef struct {
+    tnd_load_options_t load;
+    bool graph, json;
+} diff_options_t;
+
 /*  The value of a key on one side. */
 typedef struct {
     const char *text; /* NULL: it has no such thing */
@@ -307,9 +312,10 @@ static void compare_settings(diff_t *self, const tnd_topology_t *a, const tnd_to
 
 static int compare(const tnd_request_t *request, const tnd_topology_t *a, const tnd_topology_t *b)
 {
+    const diff_options_t *options = request->options;
     diff_t self = {.arena = tnd_arena_new(),
-                   .roles = request->graph ? TND_ROLE_GRAPH : TND_ROLE_ALL,
-                   .json = request->json};
+                   .roles = options->graph ? TND_ROLE_GRAPH : TND_ROLE_ALL,
+                   .json = options->json};
     fputs(self.json ? "{\"differences\":[" : "", stdout);
     compare_settings(&self, a, b);
     compare_actors(&self, a, b);
@@ -354,13 +360,14 @@ static size_t split(tnd_arena_t *arena, const char *text, const char **files)
 static tnd_graph_t *load_side(const tnd_request_t *request, tnd_arena_t *arena, size_t first,
                               size_t end)
 {
+    const diff_options_t *options = request->options;
     size_t room = 1, count = 0;
     for (size_t i = first; i < end; i++)
         room += strlen(request->files[i]) + 1;
     const char **files = tnd_arena_array(arena, room, sizeof *files);
     for (size_t i = first; i < end; i++)
         count += split(arena, request->files[i], files + count);
-    return tnd_load_form(request, files, count);
+    return tnd_load_form(&options->load, files, count);
 }
 
 /*  If a graph is compared with an overlay only, the overlay is applied to the graph. */
@@ -398,12 +405,19 @@ static int diff(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--graph", FLAG, diff_options_t, graph, NULL,
+                  "compares what determines the stream, not placement or speed")},
+    {TND_COMMON("--json", diff_options_t, json)},
+    {TND_COMMON("--set", diff_options_t, load.settings)},
+};
+
 const tnd_command_t tnd_command_diff;
 const tnd_command_t tnd_command_diff = {
     .name = "diff",
     .operands = "A B | A... -- B...",
     .summary = "compares two topologies",
-    .arguments = (const char *const[]){"--graph", "--json", "--set", NULL},
+    TND_ARGUMENTS(arguments, diff_options_t),
     .details =
         "A and B are one topology each, or a topology and its overlays joined by commas, or\n"
         "several files with `--` between A and B:\n"

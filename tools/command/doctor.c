@@ -27,6 +27,10 @@
 #include "transport/cuda/cuda_devices.h"
 #include "transport/cuda/cuda_image.h"
 
+typedef struct {
+    bool json;
+} doctor_options_t;
+
 /*  Texts of the facts. */
 typedef struct {
     tnd_facts_t facts;
@@ -269,6 +273,7 @@ static void print_json(const tnd_check_t *checks)
 
 static int doctor(const tnd_request_t *request)
 {
+    const doctor_options_t *options = request->options;
     if (request->file_count > 0)
         return tnd_usage_error(
             "doctor", "takes no files: it checks this machine; tundish validate checks files");
@@ -276,7 +281,7 @@ static int doctor(const tnd_request_t *request)
     tnd_check_t checks[TND_CHECKS];
     inspect(&machine);
     tnd_machine_check(&machine.facts, checks);
-    if (request->json)
+    if (options->json)
         print_json(checks);
     else
         print_text(checks);
@@ -286,12 +291,16 @@ static int doctor(const tnd_request_t *request)
     return bad ? TND_EXIT_FAILED : TND_EXIT_OK;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--json", doctor_options_t, json)},
+};
+
 const tnd_command_t tnd_command_doctor;
 const tnd_command_t tnd_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "checks this machine, and advises what to change",
-    .arguments = (const char *const[]){"--json", NULL},
+    TND_ARGUMENTS(arguments, doctor_options_t),
     .details =
         "Prints a line each for processors (after affinity and control groups), memory and its\n"
         "limit, open files, /dev/shm, the folders for statistics and temporary files, ports,\n"

@@ -5,7 +5,7 @@
 static int drain_run(const tnd_request_t *request)
 {
     tnd_touch_t touch = {.verb = TND_TOUCH_DRAIN};
-    return tnd_touch_command(request, 0, &touch);
+    return tnd_touch_command(request, request->options, 0, &touch);
 }
 
 const tnd_command_t tnd_command_drain;
@@ -13,7 +13,7 @@ const tnd_command_t tnd_command_drain = {
     .name = "drain",
     .operands = "[RUN]",
     .summary = "ends a run after a step, as Ctrl-C does",
-    .arguments = tnd_touch_arguments,
+    TND_TOUCH_ARGUMENTS,
     .details = "Every replica finishes the same last step, checkpoints and models are written, and "
                "the run\n"
                "exits with 130.  A run that is paused ends where it stopped.  See `tundish help "

@@ -16,6 +16,11 @@
 #include "tools/launch/launch_choice.h"
 #include "tools/machine/preflight.h"
 
+typedef struct {
+    tnd_load_options_t load;
+    bool json;
+} explain_options_t;
+
 /*  Where an instance listens or connects, as far as that is known before the start. */
 static void print_endpoint(FILE *out, const tnd_plan_t *plan, const tnd_edge_t *edge)
 {
@@ -458,7 +463,8 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 
 static int explain(const tnd_request_t *request)
 {
-    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    const explain_options_t *options = request->options;
+    tnd_graph_t *graph = tnd_load_graph(request, &options->load, NULL, false);
     tnd_launch_expect(graph);
     if (tnd_graph_check(graph) != TND_OK) {
         tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
@@ -471,7 +477,7 @@ static int explain(const tnd_request_t *request)
     tnd_preflight_make(&preflight, graph, plan, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
     tnd_diagnostics_print(diagnostics, stderr);
-    if (request->json)
+    if (options->json)
         print_json(plan, &preflight);
     else
         print_text(plan, &preflight);
@@ -480,12 +486,18 @@ static int explain(const tnd_request_t *request)
     return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--set", explain_options_t, load.settings)},
+    {TND_COMMON("--data", explain_options_t, load.data)},
+    {TND_COMMON("--json", explain_options_t, json)},
+};
+
 const tnd_command_t tnd_command_explain;
 const tnd_command_t tnd_command_explain = {
     .name = "explain",
     .operands = "FILE...",
     .summary = "shows the graph as it would run: hosts, actors, connections, memory",
-    .arguments = (const char *const[]){"--set", "--data", "--json", NULL},
+    TND_ARGUMENTS(arguments, explain_options_t),
     .details =
         "Merges a topology and its overlays and shows every instance of every actor: its host,\n"
         "its options with their defaults, its connections, and which device carries which\n"

@@ -16,7 +16,16 @@
 #include "tools/events/row_text.h"
 
 typedef struct {
+    tnd_load_options_t load;
+    tnd_event_options_t events;
+    uint64_t sample, epoch;
+    const char *row;
+    bool json;
+} follow_options_t;
+
+typedef struct {
     const tnd_request_t *request;
+    const follow_options_t *options;
     const tnd_row_place_t *place; /* of a row; NULL: a position is followed */
     tnd_hops_t hops;
     uint64_t zero_ns;
@@ -34,7 +43,7 @@ static bool take(void *context, const tnd_event_entry_t *entry)
         follow->zero_ns = entry->event.end_ns;
     snprintf(follow->last, sizeof follow->last, "%.60s, %.60s", entry->actor,
              tnd_event_name(entry->event.kind));
-    if (follow->request->json)
+    if (follow->options->json)
         tnd_event_print_json(stdout, entry);
     else
         tnd_event_print(stdout, entry, follow->zero_ns);
@@ -53,6 +62,7 @@ static int watch(follow_t *self, const char *run, uint64_t *missed_p)
     tnd_event_watch_t watch = {
         .command = "follow",
         .request = self->request,
+        .options = &self->options->events,
         .run = run,
         .past = true,
         .take = take,
@@ -66,18 +76,21 @@ static int watch(follow_t *self, const char *run, uint64_t *missed_p)
 
 static int follow_position(const tnd_request_t *request)
 {
+    const follow_options_t *options = request->options;
     uint64_t missed;
     if (request->file_count > 1)
         return tnd_usage_error("follow",
                                "`%s` is too much: expected tundish follow [RUN]; the files of a "
                                "run are for --row",
                                request->files[1]);
-    if (request->sample == UINT64_MAX)
+    if (options->sample == UINT64_MAX)
         return tnd_usage_error("follow", "--sample POSITION or --row F:N is missing");
-    if (request->epoch != UINT64_MAX || request->setting_count > 0 || request->data != NULL)
+    if (options->epoch != UINT64_MAX || options->load.settings.count > 0 ||
+        options->load.data != NULL)
         return tnd_usage_error("follow", "--epoch, --set and --data are for --row");
     follow_t self = {.request = request,
-                     .hops = {.position = request->sample, .partial = request->last}};
+                     .options = options,
+                     .hops = {.position = options->sample, .partial = options->events.last}};
     int code = watch(&self, request->file_count > 0 ? request->files[0] : NULL, &missed);
     if (code != TND_EXIT_OK || self.hops.found)
         return code;
@@ -86,9 +99,9 @@ static int follow_position(const tnd_request_t *request)
                      "position %" PRIu64 " is not in the recorded events; %" PRIu64
                      " events before "
                      "them are not recorded any more, so it may have passed",
-                     request->sample, missed);
+                     options->sample, missed);
     else
-        tnd_complain("follow", "position %" PRIu64 " did not pass", request->sample);
+        tnd_complain("follow", "position %" PRIu64 " did not pass", options->sample);
     return TND_EXIT_FAILED;
 }
 
@@ -136,7 +149,7 @@ static bool agrees(const known_run_t *known, const tnd_plan_t *plan)
 
 static void say_state(const follow_t *self, const char *state, const char *text)
 {
-    if (!self->request->json) {
+    if (!self->options->json) {
         puts(text);
         return;
     }
@@ -174,10 +187,12 @@ static void say_now(const follow_t *self, const tnd_row_run_t *run)
 static int follow_place(const tnd_request_t *request, const tnd_row_place_t *place, const char *run,
                         const tnd_row_run_t *now)
 {
+    const follow_options_t *options = request->options;
     uint64_t missed;
-    tnd_request_t past = *request;
-    past.last = request->last || tnd_row_place_is_committed(place, now);
-    follow_t self = {.request = &past,
+    follow_options_t past = *options;
+    past.events.last = options->events.last || tnd_row_place_is_committed(place, now);
+    follow_t self = {.request = request,
+                     .options = &past,
                      .place = place,
                      .hops = {.position = place->position,
                               .lane = (uint16_t)place->lane,
@@ -196,7 +211,8 @@ static int follow_place(const tnd_request_t *request, const tnd_row_place_t *pla
 static int show_places(const tnd_request_t *request, const tnd_row_places_t *places,
                        const tnd_plan_t *plan, const char *run, const known_run_t *known)
 {
-    if (request->json)
+    const follow_options_t *options = request->options;
+    if (options->json)
         tnd_row_places_print_json(stdout, places, plan, &known->now);
     else
         tnd_row_places_print(stdout, places, plan);
@@ -212,6 +228,7 @@ static int show_places(const tnd_request_t *request, const tnd_row_places_t *pla
 
 static int find_places(const tnd_request_t *request, const char *run, tnd_graph_t *graph)
 {
+    const follow_options_t *options = request->options;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     run = run != NULL ? run : plan->name;
     known_run_t known = look_at_run(run);
@@ -219,11 +236,11 @@ static int find_places(const tnd_request_t *request, const char *run, tnd_graph_
         return TND_EXIT_USAGE;
     uint32_t *epochs = tnd_allocate_zeroed(plan->chain_count, sizeof *epochs);
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        epochs[c] = request->epoch != UINT64_MAX ? (uint32_t)request->epoch
+        epochs[c] = options->epoch != UINT64_MAX ? (uint32_t)options->epoch
                     : c == known.now.chain       ? known.epoch
                                                  : 0;
     tnd_row_places_t *places = tnd_allocate_zeroed(1, sizeof *places);
-    int code = tnd_row_places_find(places, request->row, graph, epochs);
+    int code = tnd_row_places_find(places, options->row, graph, epochs);
     if (code == TND_EXIT_OK)
         code = show_places(request, places, plan, run, &known);
     if (tnd_graph_is_kept(graph)) /* what hangs may still write there */
@@ -235,19 +252,20 @@ static int find_places(const tnd_request_t *request, const char *run, tnd_graph_
 
 static int follow_row(const tnd_request_t *request)
 {
+    const follow_options_t *options = request->options;
     tnd_request_t files = *request;
     files.file_count = request->divider;
-    if (request->sample != UINT64_MAX)
+    if (options->sample != UINT64_MAX)
         return tnd_usage_error("follow", "--sample and --row exclude each other");
     if (files.file_count == 0 || request->file_count > request->divider + 1)
         return tnd_usage_error("follow",
                                "--row needs the topology files of the run, as `tundish run` gets "
                                "them, and at most one run after `--`");
-    if (request->epoch != UINT64_MAX && request->epoch >= TND_ENDLESS)
+    if (options->epoch != UINT64_MAX && options->epoch >= TND_ENDLESS)
         return tnd_usage_error("follow", "--epoch takes a number below %" PRIu32, TND_ENDLESS);
     const char *run =
         request->file_count > request->divider ? request->files[request->divider] : NULL;
-    tnd_graph_t *graph = tnd_load_graph(&files, NULL, true);
+    tnd_graph_t *graph = tnd_load_graph(&files, &options->load, NULL, true);
     int code = tnd_load_check(graph) ? find_places(request, run, graph) : TND_EXIT_TOPOLOGY;
     tnd_graph_destroy(&graph);
     return code;
@@ -255,16 +273,30 @@ static int follow_row(const tnd_request_t *request)
 
 static int follow(const tnd_request_t *request)
 {
-    return request->row != NULL ? follow_row(request) : follow_position(request);
+    const follow_options_t *options = request->options;
+    return options->row != NULL ? follow_row(request) : follow_position(request);
 }
+
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--sample", COUNT, follow_options_t, sample, "POSITION",
+                  "the position to follow")},
+    {TND_ARGUMENT("--row", TEXT, follow_options_t, row, "F:N",
+                  "the row to follow: row N, from 0, of data file F")},
+    {TND_ARGUMENT("--epoch", COUNT, follow_options_t, epoch, "N",
+                  "in epoch N, from 0, instead of the current one")},
+    {TND_COMMON("--set", follow_options_t, load.settings)},
+    {TND_COMMON("--data", follow_options_t, load.data)},
+    {TND_COMMON("--duration", follow_options_t, events.duration)},
+    {TND_COMMON("--last", follow_options_t, events.last)},
+    {TND_COMMON("--json", follow_options_t, json)},
+};
 
 const tnd_command_t tnd_command_follow;
 const tnd_command_t tnd_command_follow = {
     .name = "follow",
     .operands = "[RUN] | --row F:N FILE... [-- RUN]",
     .summary = "shows every hop of one position, or of one row of a data file, to its step",
-    .arguments = (const char *const[]){"--sample", "--row", "--epoch", "--set", "--data",
-                                       "--duration", "--last", "--json", NULL},
+    TND_ARGUMENTS(arguments, follow_options_t),
     .details =
         "Prints the events of the tickets and blocks that contain --sample POSITION, attempts\n"
         "included, then those of the step that it becomes a part of, until the step is\n"

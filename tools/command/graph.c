@@ -9,6 +9,11 @@
 #include "tools/cli/terminal.h"
 #include "tools/launch/launch_choice.h"
 
+typedef struct {
+    tnd_load_options_t load;
+    bool dot, json;
+} graph_options_t;
+
 enum {
     LINES = 16, /* below the name of an actor */
     WRAP = 17,  /* characters of such a line */
@@ -448,7 +453,8 @@ static void print_json(const picture_t *self)
 
 static int graph(const tnd_request_t *request)
 {
-    tnd_graph_t *loaded = tnd_load_form(request, request->files, request->file_count);
+    const graph_options_t *options = request->options;
+    tnd_graph_t *loaded = tnd_load_form(&options->load, request->files, request->file_count);
     tnd_launch_expect(loaded);
     if (!tnd_load_check(loaded)) {
         tnd_graph_destroy(&loaded);
@@ -457,9 +463,9 @@ static int graph(const tnd_request_t *request)
     picture_t picture = {.topology = tnd_graph_topology(loaded),
                          .plan = tnd_graph_plan(loaded),
                          .arena = tnd_arena_new()};
-    if (request->dot)
+    if (options->dot)
         print_dot(&picture);
-    else if (request->json)
+    else if (options->json)
         print_json(&picture);
     else
         print_text(&picture);
@@ -468,12 +474,18 @@ static int graph(const tnd_request_t *request)
     return TND_EXIT_OK;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--dot", FLAG, graph_options_t, dot, NULL, "prints the graph for Graphviz")},
+    {TND_COMMON("--json", graph_options_t, json)},
+    {TND_COMMON("--set", graph_options_t, load.settings)},
+};
+
 const tnd_command_t tnd_command_graph;
 const tnd_command_t tnd_command_graph = {
     .name = "graph",
     .operands = "FILE...",
     .summary = "draws a graph: actors, placement and connections",
-    .arguments = (const char *const[]){"--dot", "--json", "--set", NULL},
+    TND_ARGUMENTS(arguments, graph_options_t),
     .details = "Draws a line per chain, as wide as the screen, with the transport of each link if\n"
                "there are several hosts.  --dot writes it for Graphviz:\n"
                "  tundish graph FILE --dot | dot -Tsvg >graph.svg\n"

@@ -23,7 +23,15 @@
 #include "tools/rows/show.h"
 
 typedef struct {
-    const tnd_request_t *request;
+    tnd_load_options_t load;
+    tnd_log_options_t log;
+    uint64_t steps, step;
+    const char *position, *at, *npz, *png;
+    bool replicas, fed, json;
+} head_options_t;
+
+typedef struct {
+    const head_options_t *options;
     tnd_graph_t *graph;
     tnd_head_plan_t plan;
     tnd_stream_t stream; /* set once the session's actors run */
@@ -48,7 +56,7 @@ static void observe_log(void *context, tnd_log_level_t level, const char *host, 
 {
     head_t *head = context;
     bool labels = level == TND_LOG_INFO && strncmp(text, "labels: ", strlen("labels: ")) == 0;
-    if (labels && !head->request->quiet && head->request->log_level == NULL)
+    if (labels && !head->options->log.quiet && head->options->log.level == NULL)
         tnd_log_say(&head->log, level, host, "head", text);
     else
         tnd_log_take(&head->log, level, host, actor, text);
@@ -67,8 +75,8 @@ static bool unread(void)
 
 static void show(const head_t *head, const tnd_capture_t *capture, uint64_t first)
 {
-    if (!head->request->json)
-        tnd_show_text(capture, head->plan.batches, head->request->replicas, first);
+    if (!head->options->json)
+        tnd_show_text(capture, head->plan.batches, head->options->replicas, first);
     else if (head->plan.batches)
         tnd_show_json(capture);
     else {
@@ -79,27 +87,27 @@ static void show(const head_t *head, const tnd_capture_t *capture, uint64_t firs
 
 /*  The destinations of rows: the screen, or files. */
 typedef struct {
-    const tnd_request_t *request;
+    const head_options_t *options;
     tnd_npz_t npz;
     tnd_contact_sheet_t sheet;
 } sinks_t;
 
-static tnd_status_t begin_sinks(sinks_t *self, const tnd_request_t *request,
+static tnd_status_t begin_sinks(sinks_t *self, const head_options_t *options,
                                 const tnd_schema_t *schema, tnd_error_t *error)
 {
-    *self = (sinks_t){.request = request};
-    if (request->png != NULL)
-        TND_TRY(tnd_contact_sheet_begin(&self->sheet, request->png, schema, error));
-    if (request->npz != NULL)
-        tnd_npz_begin(&self->npz, request->npz, schema);
+    *self = (sinks_t){.options = options};
+    if (options->png != NULL)
+        TND_TRY(tnd_contact_sheet_begin(&self->sheet, options->png, schema, error));
+    if (options->npz != NULL)
+        tnd_npz_begin(&self->npz, options->npz, schema);
     return TND_OK;
 }
 
 static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
 {
-    if (self->request->npz != NULL)
+    if (self->options->npz != NULL)
         tnd_npz_add(&self->npz, capture);
-    if (self->request->png != NULL)
+    if (self->options->png != NULL)
         tnd_contact_sheet_add(&self->sheet, capture);
 }
 
@@ -108,15 +116,15 @@ static bool end_sinks(sinks_t *self, bool failed)
 {
     tnd_error_t error;
     bool good = true;
-    if (failed && self->request->npz != NULL)
+    if (failed && self->options->npz != NULL)
         tnd_npz_abandon(&self->npz);
-    if (failed && self->request->png != NULL)
+    if (failed && self->options->png != NULL)
         tnd_contact_sheet_abandon(&self->sheet);
-    if (!failed && self->request->npz != NULL && tnd_npz_end(&self->npz, &error) != TND_OK) {
+    if (!failed && self->options->npz != NULL && tnd_npz_end(&self->npz, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         good = false;
     }
-    if (!failed && self->request->png != NULL &&
+    if (!failed && self->options->png != NULL &&
         tnd_contact_sheet_end(&self->sheet, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         good = false;
@@ -128,7 +136,7 @@ static bool end_sinks(sinks_t *self, bool failed)
 static bool is_beyond(const head_t *head)
 {
     const tnd_stream_t *stream = &head->stream;
-    if (head->request->position == NULL || stream->epochs == 0)
+    if (head->options->position == NULL || stream->epochs == 0)
         return false;
     return head->start.epoch >= stream->epochs || head->start.index >= tnd_stream_lane_most(stream);
 }
@@ -139,7 +147,7 @@ static void complain_beyond(head_t *head)
     char text[256], epochs[48] = "";
     uint64_t rows = tnd_stream_lane_most(stream);
     int used =
-        snprintf(text, sizeof text, "position %.40s does not exist: ", head->request->position);
+        snprintf(text, sizeof text, "position %.40s does not exist: ", head->options->position);
     if (stream->epochs != TND_ENDLESS)
         snprintf(epochs, sizeof epochs, "the run has %" PRIu32 " epoch%s", stream->epochs,
                  stream->epochs == 1 ? "" : "s");
@@ -157,9 +165,9 @@ static void complain_beyond(head_t *head)
 static void show_nothing(const head_t *head)
 {
     char text[1024];
-    if (head->request->json || head->request->npz != NULL)
+    if (head->options->json || head->options->npz != NULL)
         tnd_complain("head", "the stream is empty: no rows");
-    else if (head->request->png == NULL)
+    else if (head->options->png == NULL)
         printf("the stream is empty: no rows of %s\n",
                tnd_schema_text(&head->stream.fed, text, sizeof text));
 }
@@ -173,7 +181,7 @@ static tnd_status_t ignore(tnd_replica_t *replica, void *context)
 /*  The step that is shown first; 0: the first of all. */
 static uint64_t first_step(const head_t *head)
 {
-    return head->request->step != UINT64_MAX ? head->request->step : 0;
+    return head->options->step != UINT64_MAX ? head->options->step : 0;
 }
 
 /*  Pulls the steps before it.  TND_END: the run has only *steps_p. */
@@ -210,15 +218,15 @@ static bool is_absent(head_t *head, uint64_t steps)
 /*  Pulls the requested steps.  *failed_p: the feed has failed. */
 static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
 {
-    const tnd_request_t *request = head->request;
+    const head_options_t *options = head->options;
     tnd_capture_t capture;
     sinks_t sinks;
     tnd_error_t error;
     uint64_t skips, first = head->start.index, begun = first,
-                    left = request->steps != UINT64_MAX ? request->steps : 1;
+                    left = options->steps != UINT64_MAX ? options->steps : 1;
     *failed_p = false;
-    const tnd_schema_t *schema = request->fed ? &head->stream.shown : &head->stream.fed;
-    if (begin_sinks(&sinks, request, schema, &error) != TND_OK) {
+    const tnd_schema_t *schema = options->fed ? &head->stream.shown : &head->stream.fed;
+    if (begin_sinks(&sinks, options, schema, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         return TND_EXIT_USAGE;
     }
@@ -227,7 +235,7 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     while (status == TND_OK && left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
            (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
         add_to_sinks(&sinks, &capture);
-        if ((request->npz == NULL && request->png == NULL) || request->json)
+        if ((options->npz == NULL && options->png == NULL) || options->json)
             show(head, &capture, first);
         for (uint32_t r = 0; r < capture.replica_count; r++)
             first += capture.replicas[r].rows;
@@ -301,7 +309,7 @@ static int run_session(head_t *head)
                                .log_level =
                                    head->log.level < TND_LOG_INFO ? head->log.level : TND_LOG_INFO};
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN,
-                                   .start = head->request->position != NULL ? &head->start : NULL,
+                                   .start = head->options->position != NULL ? &head->start : NULL,
                                    .may_be_empty = true,
                                    .observer = &observer,
                                    .graph = head->graph};
@@ -347,11 +355,11 @@ static int run_session(head_t *head)
 /*  Reads --position, and checks that it and --step fit what is shown. */
 static int take_start(head_t *head)
 {
-    const tnd_request_t *request = head->request;
-    const char *text = request->position, *colon = text != NULL ? strchr(text, ':') : NULL;
-    if (request->fed && !head->plan.batches)
+    const head_options_t *options = head->options;
+    const char *text = options->position, *colon = text != NULL ? strchr(text, ':') : NULL;
+    if (options->fed && !head->plan.batches)
         return tnd_usage_error("head", "--fed is for batches, as steps read them");
-    if (request->step != UINT64_MAX && !head->plan.batches)
+    if (options->step != UINT64_MAX && !head->plan.batches)
         return tnd_usage_error("head", "--step is for batches; --position is for rows before them");
     if (text == NULL)
         return TND_EXIT_OK;
@@ -374,15 +382,16 @@ static int take_start(head_t *head)
 
 static int head_graph(const tnd_request_t *request)
 {
-    head_t head = {.request = request};
-    if (!tnd_log_init(&head.log, "head", request))
+    const head_options_t *options = request->options;
+    head_t head = {.options = options};
+    if (!tnd_log_init(&head.log, "head", &options->log))
         return TND_EXIT_USAGE;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_error_t error;
-    tnd_graph_t *graph = head.graph = tnd_load_graph(request, NULL, true);
+    tnd_graph_t *graph = head.graph = tnd_load_graph(request, &options->load, NULL, true);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
-        if (tnd_head_plan_make(&head.plan, arena, tnd_graph_plan(graph), request->at, request->fed,
+        if (tnd_head_plan_make(&head.plan, arena, tnd_graph_plan(graph), options->at, options->fed,
                                &error) == TND_OK) {
             code = take_start(&head);
             if (code == TND_EXIT_OK)
@@ -397,14 +406,34 @@ static int head_graph(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--steps", head_options_t, steps)},
+    {TND_ARGUMENT("--step", COUNT, head_options_t, step, "N", "begins with global step N, from 0")},
+    {TND_ARGUMENT("--position", TEXT, head_options_t, position, "[EPOCH:]P",
+                  "begins with the row at position P of its lane, in epoch 0 or EPOCH")},
+    {TND_ARGUMENT("--at", TEXT, head_options_t, at, "ACTOR",
+                  "shows the rows that ACTOR sends; by default the batcher")},
+    {TND_ARGUMENT("--replicas", FLAG, head_options_t, replicas, NULL,
+                  "shows how each batch is divided among the replicas")},
+    {TND_ARGUMENT("--fed", FLAG, head_options_t, fed, NULL,
+                  "shows columns as steps read them: `cast` of the feeder")},
+    {TND_COMMON("--json", head_options_t, json)},
+    {TND_ARGUMENT("--npz", TEXT, head_options_t, npz, "FILE",
+                  "writes the rows to FILE for NumPy: an array per column, _step, _replica")},
+    {TND_ARGUMENT("--png", TEXT, head_options_t, png, "FILE",
+                  "writes the pictures to FILE, side by side")},
+    {TND_COMMON("--set", head_options_t, load.settings)},
+    {TND_COMMON("--data", head_options_t, load.data)},
+    {TND_COMMON("--log-level", head_options_t, log.level)},
+    {TND_COMMON("--log-json", head_options_t, log.json)},
+};
+
 const tnd_command_t tnd_command_head;
 const tnd_command_t tnd_command_head = {
     .name = "head",
     .operands = "FILE...",
     .summary = "shows what a graph feeds, without a model",
-    .arguments = (const char *const[]){"--steps", "--step", "--position", "--at", "--replicas",
-                                       "--fed", "--json", "--npz", "--png", "--set", "--data",
-                                       "--log-level", "--log-json", NULL},
+    TND_ARGUMENTS(arguments, head_options_t),
     .details =
         "Runs the graph up to its batcher, in this process whatever the overlays say, and shows\n"
         "the first steps (1, or --steps): type, shape, range and first rows of each column,\n"

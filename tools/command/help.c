@@ -11,6 +11,10 @@
 #include "tools/reference/tensorflow.h"
 #include "tools/reference/words.h"
 
+typedef struct {
+    bool json, man;
+} help_options_t;
+
 static const char purpose[] =
     "Reads, preprocesses, batches and feeds data to every accelerator of one machine or many,\n"
     "and reduces what they return.\n";
@@ -176,8 +180,8 @@ static void print_command_json(const tnd_command_t *command)
            command->operands);
     tnd_json_text(stdout, command->summary);
     printf(",\"options\":[");
-    for (size_t i = 0; command->arguments[i] != NULL; i++) {
-        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
+    for (size_t i = 0; i < command->argument_count; i++) {
+        const tnd_argument_t *argument = tnd_argument_described(&command->arguments[i]);
         printf("%s{\"name\":\"%s\",\"value\":", i > 0 ? "," : "", argument->name);
         tnd_json_text(stdout, argument->value);
         tnd_json_member(stdout, "help", argument->help);
@@ -448,19 +452,20 @@ static int show_word(tnd_arena_t *arena, const char *name, bool json)
 
 static int describe(tnd_arena_t *arena, const char *name, const tnd_request_t *request)
 {
-    if (request->man && !show_manual(name))
+    const help_options_t *options = request->options;
+    if (options->man && !show_manual(name))
         return tnd_usage_error(
             "help", "'%s' has no manual page; commands, topology and topics have one", name);
-    if (request->man)
+    if (options->man)
         return TND_EXIT_OK;
-    if (name == NULL && request->json)
+    if (name == NULL && options->json)
         print_general_json();
     else if (name == NULL)
         print_general();
     else if (strchr(name, '.') == NULL)
-        return show_word(arena, name, request->json);
-    else if (!tnd_tensorflow_print(name, request->json))
-        return show_option(name, request->json);
+        return show_word(arena, name, options->json);
+    else if (!tnd_tensorflow_print(name, options->json))
+        return show_option(name, options->json);
     return TND_EXIT_OK;
 }
 
@@ -472,12 +477,17 @@ static int help(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--json", help_options_t, json)},
+    {TND_ARGUMENT("--man", FLAG, help_options_t, man, NULL, "prints the manual page, for man -l")},
+};
+
 const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
     .operands = "[NAME | NAME.KEY | tf.NAME | TOPIC | WORD...]",
     .summary = "describes a command, a kind of actor, a source, an operation, an option or a topic",
-    .arguments = (const char *const[]){"--json", "--man", NULL},
+    TND_ARGUMENTS(arguments, help_options_t),
     .details =
         "Without a name it lists all names; `kinds`, `sources`, `ops` and `commands` print one\n"
         "list each; `topology` and `host` are the top level of a file and its hosts.\n"

@@ -22,6 +22,11 @@
 #include "tools/new/data_source.h"
 #include "tools/new/detect_format.h"
 
+typedef struct {
+    const char *as;
+    bool beside, list, remove, json, quiet;
+} index_options_t;
+
 static const uint64_t draw_every_ns = 100000000;
 
 typedef struct work work_t;
@@ -38,6 +43,7 @@ typedef struct {
 
 struct work {
     const tnd_request_t *request;
+    const index_options_t *options;
     pthread_mutex_t lock; /* of the output, and of what follows */
     tnd_terminal_t terminal;
     task_t *tasks;
@@ -61,7 +67,7 @@ static void draw(work_t *self)
     char left[TND_NUMBER_TEXT] = "";
     double done = 0, all = 0;
     uint64_t now = tnd_clock_now();
-    if (!self->terminal.line || self->request->json || now - self->drawn_ns < draw_every_ns)
+    if (!self->terminal.line || self->options->json || now - self->drawn_ns < draw_every_ns)
         return;
     for (size_t i = 0; i < self->count; i++) {
         done += self->tasks[i].done;
@@ -132,9 +138,9 @@ static void report(work_t *self, const task_t *task, const tnd_index_list_t *bef
     char bytes[TND_QUANTITY_SIZE], records[TND_NUMBER_TEXT];
     const tnd_index_entry_t *entry = &after->items[0];
     bool old = had(before, entry);
-    if (self->request->json)
+    if (self->options->json)
         print_json(self, task->path, entry, old ? ",\"built\":false" : ",\"built\":true");
-    else if (!self->request->quiet)
+    else if (!self->options->quiet)
         printf("%s: %s records; %s %s (%s)\n", task->path, tnd_grouped(entry->records, records),
                old ? "its index exists:" : "its index is written to", entry->path,
                tnd_quantity_size(entry->bytes, bytes));
@@ -203,7 +209,7 @@ static tnd_status_t plan(work_t *self, tnd_arena_t *arena)
         static const char *const beside[] = {"index", "beside"};
         tnd_error_t error;
         struct stat is;
-        const char *path = self->request->files[i], *written = self->request->as, *name = NULL;
+        const char *path = self->request->files[i], *written = self->options->as, *name = NULL;
         task_t *task = &self->tasks[self->count];
         *task = (task_t){.work = self, .path = path};
         tnd_status_t found = TND_OK;
@@ -218,7 +224,7 @@ static tnd_status_t plan(work_t *self, tnd_arena_t *arena)
         }
         if (found == TND_OK)
             found = tnd_data_source_choose(&task->data, arena, written, &path, 1,
-                                           self->request->beside ? beside : NULL, &error);
+                                           self->options->beside ? beside : NULL, &error);
         if (found != TND_OK) {
             tnd_complain("index", "%s", error.text);
             status = found;
@@ -232,16 +238,18 @@ static tnd_status_t plan(work_t *self, tnd_arena_t *arena)
 
 static int build_all(const tnd_request_t *request)
 {
+    const index_options_t *options = request->options;
     tnd_arena_t *arena = tnd_arena_new();
     work_t self = {.request = request,
+                   .options = options,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .terminal = tnd_terminal_look(STDOUT_FILENO),
                    .began_ns = tnd_clock_now()};
     bool chosen = plan(&self, arena) == TND_OK;
-    if (request->json)
+    if (options->json)
         fputs("{\"indexes\":[", stdout);
     tnd_parallel(self.count, build, &self);
-    if (request->json)
+    if (options->json)
         fputs("]}\n", stdout);
     tnd_arena_destroy(&arena);
     return chosen && !self.failed ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
@@ -251,9 +259,10 @@ static int build_all(const tnd_request_t *request)
 static int visit(const tnd_request_t *request,
                  bool (*act)(work_t *work, const char *file, const tnd_index_entry_t *entry))
 {
-    work_t self = {.request = request};
+    const index_options_t *options = request->options;
+    work_t self = {.request = request, .options = options};
     int code = TND_EXIT_OK;
-    if (request->json)
+    if (options->json)
         fputs("{\"indexes\":[", stdout);
     for (size_t f = 0; f == 0 || f < request->file_count; f++) {
         tnd_index_list_t list;
@@ -270,18 +279,18 @@ static int visit(const tnd_request_t *request,
         for (size_t i = 0; i < list.count; i++)
             if (!act(&self, file != NULL ? file : list.items[i].name, &list.items[i]))
                 code = TND_EXIT_FAILED;
-        if (file != NULL && status == TND_OK && list.count == 0 && !request->json)
+        if (file != NULL && status == TND_OK && list.count == 0 && !options->json)
             fprintf(stderr, "tundish index: %s: has no index\n", file);
         tnd_index_list_free(&list);
     }
-    if (request->json)
+    if (options->json)
         fputs("]}\n", stdout);
     return code;
 }
 
 static bool show(work_t *work, const char *file, const tnd_index_entry_t *entry)
 {
-    if (work->request->json)
+    if (work->options->json)
         print_json(work, file, entry, "");
     else
         print_entry(entry);
@@ -294,35 +303,45 @@ static bool remove_one(work_t *work, const char *file, const tnd_index_entry_t *
         tnd_complain("index", "%s: cannot be removed: %s", entry->path, strerror(errno));
         return false;
     }
-    if (work->request->json)
+    if (work->options->json)
         print_json(work, file, entry, "");
-    else if (!work->request->quiet)
+    else if (!work->options->quiet)
         printf("removed %s\n", entry->path);
     return true;
 }
 
 static int index_command(const tnd_request_t *request)
 {
-    if (request->list && request->remove)
+    const index_options_t *options = request->options;
+    if (options->list && options->remove)
         return tnd_usage_error("index", "--list and --remove exclude each other");
-    if (request->list || request->remove) {
-        if (request->beside || request->as != NULL)
+    if (options->list || options->remove) {
+        if (options->beside || options->as != NULL)
             return tnd_usage_error("index", "%s is of building an index, without --list, --remove",
-                                   request->beside ? "--beside" : "--as");
-        return visit(request, request->list ? show : remove_one);
+                                   options->beside ? "--beside" : "--as");
+        return visit(request, options->list ? show : remove_one);
     }
     if (request->file_count == 0)
         return tnd_usage_error("index", "no data file is given");
     return build_all(request);
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--as", index_options_t, as)},
+    {TND_ARGUMENT("--beside", FLAG, index_options_t, beside, NULL,
+                  "writes each index beside its data file")},
+    {TND_ARGUMENT("--list", FLAG, index_options_t, list, NULL, "lists indexes")},
+    {TND_ARGUMENT("--remove", FLAG, index_options_t, remove, NULL, "removes indexes")},
+    {TND_COMMON("--json", index_options_t, json)},
+    {TND_COMMON("--quiet", index_options_t, quiet)},
+};
+
 const tnd_command_t tnd_command_index;
 const tnd_command_t tnd_command_index = {
     .name = "index",
     .operands = "FILE...",
     .summary = "builds, lists or removes the indexes of data files",
-    .arguments =
-        (const char *const[]){"--as", "--beside", "--list", "--remove", "--json", "--quiet", NULL},
+    TND_ARGUMENTS(arguments, index_options_t),
     .details =
         "An index says where the records of a TFRecord, CSV or text file begin, so that they\n"
         "can be shuffled.  A run builds those that are missing when it starts; this command\n"

@@ -22,11 +22,16 @@
 #include "tools/new/reader_lines.h"
 #include "tools/table/stray_quote.h"
 
+typedef struct {
+    const char *as;
+    bool json;
+} inspect_options_t;
+
 enum { DAMAGE_SHOWN = 10 };
 
 /*  What is known of one source. */
 typedef struct {
-    const tnd_request_t *request;
+    const inspect_options_t *options;
     tnd_arena_t *arena;
     const tnd_detected_format_t *item;
     const char *const *paths;
@@ -403,8 +408,9 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
                         const tnd_detected_format_list_t *found, size_t i,
                         tnd_reading_progress_t *progress, bool *shown_p)
 {
+    const inspect_options_t *options = request->options;
     tnd_detected_format_t *item = &found->items[i];
-    report_t self = {.request = request,
+    report_t self = {.options = options,
                      .arena = arena,
                      .item = item,
                      .paths = item->path_count > 0 ? item->paths : &item->path,
@@ -420,7 +426,7 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
     int code = status == TND_OK && self.scan.damaged == 0 ? TND_EXIT_OK : TND_EXIT_FAILED;
     if (status == TND_OK) {
         char *lines = reader_lines(arena, item, 1, self.scan.damaged > 0);
-        if (request->json)
+        if (options->json)
             print_json(&self, lines, *shown_p);
         else {
             print_text(&self);
@@ -440,6 +446,7 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
 
 static int inspect(const tnd_request_t *request)
 {
+    const inspect_options_t *options = request->options;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
     tnd_error_t error;
@@ -449,7 +456,7 @@ static int inspect(const tnd_request_t *request)
     tnd_reading_progress_init(&progress);
     tnd_reading_progress_attach(&progress, &scope);
     tnd_status_t status =
-        tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
+        tnd_data_search(&found, arena, request->files, request->file_count, options->as, &error);
     if (status == TND_OK) {
         tnd_file_series_join_records(&found, arena);
         status = tnd_detected_format_open(&found, arena, &scope, &error);
@@ -465,13 +472,13 @@ static int inspect(const tnd_request_t *request)
         tnd_file_series_join(&found, arena);
         tnd_detected_format_name(found.items, found.count);
     }
-    if (request->json && code == TND_EXIT_OK)
+    if (options->json && code == TND_EXIT_OK)
         fputs("{\"inputs\":[", stdout);
     bool shown = false;
     for (size_t i = 0; i < found.count; i++)
         if (inspect_item(request, arena, &found, i, &progress, &shown) != TND_EXIT_OK)
             code = TND_EXIT_FAILED;
-    if (request->json && code != TND_EXIT_TOPOLOGY) {
+    if (options->json && code != TND_EXIT_TOPOLOGY) {
         printf("],\"left_out_count\":%zu,\"left_out\":", found.left_out.count);
         tnd_left_out_print_json(&found.left_out, stdout);
         fputs("}\n", stdout);
@@ -484,13 +491,18 @@ static int inspect(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--as", inspect_options_t, as)},
+    {TND_COMMON("--json", inspect_options_t, json)},
+};
+
 const tnd_command_t tnd_command_inspect;
 const tnd_command_t tnd_command_inspect = {
     .name = "inspect",
     .operands = "DATA...",
     .missing = "no data is given",
     .summary = "shows what is in data files: records, sizes, keys, damage",
-    .arguments = (const char *const[]){"--as", "--json", NULL},
+    TND_ARGUMENTS(arguments, inspect_options_t),
     .details =
         "DATA are data files, directories of them, or patterns, as of tundish new.  For each\n"
         "source that reads some of them, prints the format, how many records there are, their\n"

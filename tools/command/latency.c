@@ -8,6 +8,11 @@
 #include "tools/events/event_watch.h"
 
 typedef struct {
+    tnd_event_options_t events;
+    bool json;
+} latency_options_t;
+
+typedef struct {
     char from[64], to[64];
     tnd_delays_t delays;
     uint64_t left; /* samples to take; 0: no limit */
@@ -61,7 +66,8 @@ static void print_json(const latency_t *self)
 
 static int latency(const tnd_request_t *request)
 {
-    latency_t self = {.left = request->count};
+    const latency_options_t *options = request->options;
+    latency_t self = {.left = options->events.count};
     if (!tnd_event_edge(request->files[0], self.from, self.to) || self.from[0] == '\0' ||
         self.to[0] == '\0')
         return tnd_usage_error("latency", "`%s` is not a pair such as read..feed",
@@ -69,6 +75,7 @@ static int latency(const tnd_request_t *request)
     tnd_event_watch_t watch = {
         .command = "latency",
         .request = request,
+        .options = &options->events,
         .run = request->file_count > 1 ? request->files[1] : NULL,
         .take = take,
         .begin = begin,
@@ -81,17 +88,24 @@ static int latency(const tnd_request_t *request)
         code = TND_EXIT_FAILED;
     }
     if (code == TND_EXIT_OK)
-        (request->json ? print_json : print_text)(&self);
+        (options->json ? print_json : print_text)(&self);
     tnd_delays_free(&self.delays);
     return code;
 }
+
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--count", latency_options_t, events.count)},
+    {TND_COMMON("--duration", latency_options_t, events.duration)},
+    {TND_COMMON("--last", latency_options_t, events.last)},
+    {TND_COMMON("--json", latency_options_t, json)},
+};
 
 const tnd_command_t tnd_command_latency;
 const tnd_command_t tnd_command_latency = {
     .name = "latency",
     .operands = "A..B [RUN]",
     .summary = "measures how long rows take from one actor to another",
-    .arguments = (const char *const[]){"--count", "--duration", "--last", "--json", NULL},
+    TND_ARGUMENTS(arguments, latency_options_t),
     .details =
         "Begins when A sends a block, or a batcher its rows of a step, and ends when B receives\n"
         "it.  If B is a feeder, it ends when the step is committed that the rows belong to:\n"

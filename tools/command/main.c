@@ -60,7 +60,7 @@ static int serve(int count, char **words)
     }
     if (tnd_arguments_read(command, words, own, &request, &code))
         code = command->run(&request);
-    tnd_arguments_free(&request);
+    tnd_arguments_free(command, &request);
     return code;
 }
 

@@ -25,6 +25,11 @@
 #include "tools/new/reader_lines.h"
 #include "tools/table/column_name.h"
 
+typedef struct {
+    const char *output, *as, *split, *launch;
+    uint64_t count;
+} new_options_t;
+
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
 /*  The most bytes of a batch in a new topology. */
@@ -397,20 +402,22 @@ static int write_file(const char *path, topology_t *topology)
 /*  A manifest of Kubernetes for topology files. */
 static int write_manifest(const tnd_request_t *request)
 {
-    tnd_job_manifest_t manifest = {.pods = (uint32_t)request->count};
+    const new_options_t *options = request->options;
+    tnd_job_manifest_t manifest = {.pods = (uint32_t)options->count};
     tnd_sent_run_t files;
     tnd_error_t error;
-    if (strcmp(request->launch, "k8s") != 0 && strcmp(request->launch, "kubernetes") != 0)
+    if (strcmp(options->launch, "k8s") != 0 && strcmp(options->launch, "kubernetes") != 0)
         return tnd_usage_error("new",
                                "--launch %s: write k8s; for others examples/launch has "
                                "scripts to copy",
-                               request->launch);
-    if (request->output != NULL || request->as != NULL || request->split != NULL)
+                               options->launch);
+    if (options->output != NULL || options->as != NULL || options->split != NULL)
         return tnd_usage_error("new", "--launch prints to stdout, and takes no other options");
-    if (request->count == 0 || request->count > TND_ROSTER_MAX)
+    if (options->count == 0 || options->count > TND_ROSTER_MAX)
         return tnd_usage_error("new", "--launch k8s needs -n N, the number of pods, from 1 to %d",
                                TND_ROSTER_MAX);
-    tnd_graph_t *graph = tnd_load_form(request, request->files, request->file_count);
+    tnd_graph_t *graph =
+        tnd_load_form(&(tnd_load_options_t){0}, request->files, request->file_count);
     int code = tnd_launch_fits(graph, "new", manifest.pods);
     if (code == TND_EXIT_OK) {
         tnd_job_manifest_name(&manifest, tnd_graph_plan(graph)->name);
@@ -432,7 +439,8 @@ static int write_manifest(const tnd_request_t *request)
 
 static int new (const tnd_request_t *request)
 {
-    if (request->launch != NULL)
+    const new_options_t *options = request->options;
+    if (options->launch != NULL)
         return write_manifest(request);
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
@@ -441,14 +449,14 @@ static int new (const tnd_request_t *request)
     int code = TND_EXIT_OK;
     tnd_reading_progress_t progress;
     topology_t topology = {.arena = arena, .found = &found, .columns = &columns};
-    if (request->split != NULL && !read_shares(request->split, topology.shares)) {
+    if (options->split != NULL && !read_shares(options->split, topology.shares)) {
         tnd_arena_destroy(&arena);
-        tnd_complain("new", "--split %s: say two shares, such as 80/20", request->split);
+        tnd_complain("new", "--split %s: say two shares, such as 80/20", options->split);
         return TND_EXIT_USAGE;
     }
     tnd_reading_progress_init(&progress);
     tnd_status_t status =
-        tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
+        tnd_data_search(&found, arena, request->files, request->file_count, options->as, &error);
     if (status == TND_OK) {
         struct stat is;
         if (request->file_count == 1 && stat(request->files[0], &is) == 0 && S_ISDIR(is.st_mode))
@@ -467,7 +475,7 @@ static int new (const tnd_request_t *request)
         status = tnd_fail(&error,
                           "%s is compressed and read in order, and cannot be split; decompress it",
                           found.items[0].path);
-    if (status == TND_OK && request->as == NULL)
+    if (status == TND_OK && options->as == NULL)
         status = tnd_record_columns_read(&columns, arena, &found.items[0], &progress, &error);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
@@ -477,8 +485,8 @@ static int new (const tnd_request_t *request)
     tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
     if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
-    } else if (request->output != NULL) {
-        code = write_file(request->output, &topology);
+    } else if (options->output != NULL) {
+        code = write_file(options->output, &topology);
     } else {
         write_topology(&topology, stdout);
     }
@@ -488,13 +496,22 @@ static int new (const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--output", new_options_t, output)},
+    {TND_COMMON("--as", new_options_t, as)},
+    {TND_ARGUMENT("--split", TEXT, new_options_t, split, "A/B",
+                  "two chains: A of A + B rows train, the others validate, such as 80/20")},
+    {TND_COMMON("--launch", new_options_t, launch)},
+    {TND_COMMON("--count", new_options_t, count)},
+};
+
 const tnd_command_t tnd_command_new;
 const tnd_command_t tnd_command_new = {
     .name = "new",
     .operands = "DATA...",
     .missing = "no data is given",
     .summary = "writes a topology for data files, which runs unchanged",
-    .arguments = (const char *const[]){"--output", "--as", "--split", "--launch", "--count", NULL},
+    TND_ARGUMENTS(arguments, new_options_t),
     .details =
         "DATA are data files, directories of them, or patterns such as 'data/x*.npy'.  Each .npy\n"
         "file and IDX file (IDX also compressed by gzip) becomes a column, named after the file; "

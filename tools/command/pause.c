@@ -5,7 +5,7 @@
 static int pause_run(const tnd_request_t *request)
 {
     tnd_touch_t touch = {.verb = TND_TOUCH_PAUSE};
-    return tnd_touch_command(request, 0, &touch);
+    return tnd_touch_command(request, request->options, 0, &touch);
 }
 
 const tnd_command_t tnd_command_pause;
@@ -13,7 +13,7 @@ const tnd_command_t tnd_command_pause = {
     .name = "pause",
     .operands = "[RUN]",
     .summary = "stops a run between two steps, until `tundish resume`",
-    .arguments = tnd_touch_arguments,
+    TND_TOUCH_ARGUMENTS,
     .details =
         "Steps that have started finish, and no further one is started: all replicas stop after "
         "the\n"

@@ -21,6 +21,11 @@
 #include "tools/report/run_notes_report.h"
 #include "tools/report/run_view.h"
 
+typedef struct {
+    bool bad, json, pages, restarts, stream;
+    const char *interval, *leader, *via;
+} ps_options_t;
+
 /*  The time between the two inspections from which rates are computed. */
 static const struct timespec pause_between = {.tv_nsec = 250000000};
 static const uint64_t interval_min_ns = 10000000, interval_max_ns = 3600000000000;
@@ -144,6 +149,7 @@ static void print_place(const tnd_inspected_t *process)
 }
 
 typedef struct {
+    const ps_options_t *options;
     const tnd_request_t *request; /* its operands are the runs to show; none: all */
     bool json, first, any;
     rows_t rows;
@@ -231,7 +237,8 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
 
 static tnd_inspection_t *look(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
-    bool all = request->json || request->stream;
+    const ps_options_t *options = request->options;
+    bool all = options->json || options->stream;
     return tnd_remote_hosts_look(hosts, tnd_request_name(request),
                                  all ? TND_LOOK_DETAILS : TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
 }
@@ -241,7 +248,8 @@ static tnd_inspection_t *look(const tnd_request_t *request, tnd_remote_hosts_t *
 static const char *unread(const tnd_request_t *request, const tnd_inspection_t *before,
                           const tnd_inspection_t *after)
 {
-    bool second = request->stream || request->via != NULL || request->leader != NULL;
+    const ps_options_t *options = request->options;
+    bool second = options->stream || options->via != NULL || options->leader != NULL;
     return (second ? after : before)->unread;
 }
 
@@ -272,7 +280,7 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
         }
     if (sheet->rows.count == 0 && sheet->request->file_count == 0)
         fprintf(stderr, "%s\n",
-                tnd_absent_run_text(NULL, sheet->request->leader, after, absent, sizeof absent));
+                tnd_absent_run_text(NULL, sheet->options->leader, after, absent, sizeof absent));
     free(sheet->rows.rows);
 }
 
@@ -281,31 +289,32 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
 /*  Bad records or restarts of the runs that the operands name. */
 static void print_notes(const tnd_request_t *request, const tnd_inspection_t *look)
 {
+    const ps_options_t *options = request->options;
     bool any = false;
-    if (request->json)
+    if (options->json)
         printf("{\"schema\":%d,\"runs\":[", TND_RUN_JSON_SCHEMA);
     for (uint32_t p = 0; p < look->count; p++) {
         const tnd_inspected_t *process = &look->processes[p];
         bool leads = tnd_inspection_leader(look, process) == process;
         if (!leads || process->record.notes == NULL || !tnd_request_names(request, process->run))
             continue;
-        if (request->json) {
+        if (options->json) {
             tnd_json_begin(stdout, any, "run", process->run);
             printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d", process->session, process->process);
         }
         for (int kind = 0; kind < TND_RUN_NOTES_KINDS; kind++) {
-            if (!(kind == TND_RUN_NOTES_BAD ? request->bad : request->restarts))
+            if (!(kind == TND_RUN_NOTES_BAD ? options->bad : options->restarts))
                 continue;
-            if (request->json)
+            if (options->json)
                 tnd_run_notes_json(stdout, process, (tnd_run_notes_kind_t)kind, look->now_ns);
             else
                 tnd_run_notes_print(stdout, process, (tnd_run_notes_kind_t)kind, look->now_ns);
         }
-        if (request->json)
+        if (options->json)
             putchar('}');
         any = true;
     }
-    if (request->json)
+    if (options->json)
         fputs("]}\n", stdout);
 }
 
@@ -316,7 +325,7 @@ static void print_once(sheet_t *sheet, const tnd_inspection_t *before,
 {
     for (uint32_t p = 0; p < after->count; p++)
         sheet->any = sheet->any || tnd_request_names(sheet->request, after->processes[p].run);
-    if (sheet->request->bad || sheet->request->restarts)
+    if (sheet->options->bad || sheet->options->restarts)
         print_notes(sheet->request, after);
     else if (sheet->json)
         print_json(sheet, before, after);
@@ -326,21 +335,22 @@ static void print_once(sheet_t *sheet, const tnd_inspection_t *before,
 
 static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
-    sheet_t sheet = {.request = request, .json = request->json, .first = true};
+    const ps_options_t *options = request->options;
+    sheet_t sheet = {.request = request, .options = options, .json = options->json, .first = true};
     tnd_inspection_t *before = look(request, hosts), *after = before;
     if (any_live(before)) {
         nanosleep(&pause_between, NULL);
         after = look(request, hosts);
     }
     print_once(&sheet, before, after);
-    int code = request->leader != NULL && !sheet.any ? TND_EXIT_FAILED : TND_EXIT_OK;
+    int code = options->leader != NULL && !sheet.any ? TND_EXIT_FAILED : TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
         char absent[600];
         if (tnd_inspection_has(after, run, false) || tnd_inspection_has(after, run, true))
             continue;
         tnd_complain("ps", "%s",
-                     tnd_absent_run_text(run, request->leader, after, absent, sizeof absent));
+                     tnd_absent_run_text(run, options->leader, after, absent, sizeof absent));
         code = TND_EXIT_FAILED;
     }
     if (after != before)
@@ -354,11 +364,12 @@ static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 /*  Prints looks until the reader of stdout closes it, which also ends a pause between two looks. */
 static int stream(const tnd_request_t *request, tnd_remote_hosts_t *hosts, uint64_t interval_ns)
 {
+    const ps_options_t *options = request->options;
     struct pollfd reader = {.fd = STDOUT_FILENO};
     tnd_inspection_t *before = NULL;
     bool read = true;
     while (read) {
-        sheet_t sheet = {.request = request, .json = true, .first = true};
+        sheet_t sheet = {.request = request, .options = options, .json = true, .first = true};
         tnd_inspection_t *after = look(request, hosts);
         print_json(&sheet, before != NULL ? before : after, after);
         read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;
@@ -385,36 +396,50 @@ static int stream_pages(uint64_t interval_ns)
 
 static int ps(const tnd_request_t *request)
 {
+    const ps_options_t *options = request->options;
     uint64_t interval_ns = 500000000;
-    const char *interval = request->interval;
-    if (interval != NULL && !request->stream)
+    const char *interval = options->interval;
+    if (interval != NULL && !options->stream)
         return tnd_usage_error("ps", "--interval needs --stream");
     if (interval != NULL && (tnd_quantity_duration(interval, &interval_ns) != TND_QUANTITY_OK ||
                              interval_ns < interval_min_ns || interval_ns > interval_max_ns))
         return tnd_usage_error("ps", "--interval takes a time from 10ms to 1h, not '%s'", interval);
-    if ((request->bad || request->restarts) && (request->stream || request->pages))
+    if ((options->bad || options->restarts) && (options->stream || options->pages))
         return tnd_usage_error("ps", "--bad and --restarts cannot be combined with --stream");
-    if (request->pages && (!request->stream || request->via != NULL || request->leader != NULL ||
+    if (options->pages && (!options->stream || options->via != NULL || options->leader != NULL ||
                            request->file_count > 0))
         return tnd_usage_error("ps", "--pages needs --stream, without --leader, --via or RUN");
-    if (request->pages)
+    if (options->pages)
         return stream_pages(interval_ns);
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
-    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, options->via, options->leader, &error) != TND_OK)
         return tnd_usage_error("ps", "%s", error.text);
-    int code = request->stream ? stream(request, hosts, interval_ns) : once(request, hosts);
+    int code = options->stream ? stream(request, hosts, interval_ns) : once(request, hosts);
     tnd_remote_hosts_destroy(&hosts);
     return code;
 }
+
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--bad", FLAG, ps_options_t, bad, NULL, "shows the bad records of the run")},
+    {TND_COMMON("--interval", ps_options_t, interval)},
+    {TND_COMMON("--json", ps_options_t, json)},
+    {TND_COMMON("--leader", ps_options_t, leader)},
+    {TND_ARGUMENT("--pages", FLAG, ps_options_t, pages, NULL,
+                  "with --stream: prints copies of the statistics, for --via on another machine")},
+    {TND_ARGUMENT("--restarts", FLAG, ps_options_t, restarts, NULL,
+                  "shows what was started again, and why")},
+    {TND_ARGUMENT("--stream", FLAG, ps_options_t, stream, NULL,
+                  "prints a line of JSON every --interval")},
+    {TND_COMMON("--via", ps_options_t, via)},
+};
 
 const tnd_command_t tnd_command_ps;
 const tnd_command_t tnd_command_ps = {
     .name = "ps",
     .operands = "[RUN...]",
     .summary = "shows every actor of the runs on this machine, and what it waits for",
-    .arguments = (const char *const[]){"--bad", "--interval", "--json", "--leader", "--pages",
-                                       "--restarts", "--stream", "--via", NULL},
+    TND_ARGUMENTS(arguments, ps_options_t),
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  A line per actor:\n"

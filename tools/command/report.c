@@ -11,6 +11,11 @@
 #include "tools/cli/output.h"
 #include "tools/watch/page.h"
 
+typedef struct {
+    bool html;
+    const char *output;
+} report_options_t;
+
 /*  A larger file is not a report. */
 static const size_t report_bytes_max = 256 << 20;
 
@@ -69,28 +74,34 @@ static tnd_status_t write_page(const char *report, const char *path, tnd_error_t
 
 static int report(const tnd_request_t *request)
 {
+    const report_options_t *options = request->options;
     const char *path = request->files[0];
     struct stat is;
     char *text = NULL;
     size_t size = 0;
     tnd_error_t error = {.text = ""};
-    if (!request->html)
+    if (!options->html)
         return tnd_usage_error("report", "--html is missing: the form in which it is shown");
-    if (request->output != NULL && lstat(request->output, &is) == 0 && S_ISREG(is.st_mode)) {
+    if (options->output != NULL && lstat(options->output, &is) == 0 && S_ISREG(is.st_mode)) {
         tnd_complain("report", "%s exists already and was not changed; choose another name",
-                     request->output);
+                     options->output);
         return TND_EXIT_FAILED;
     }
     tnd_status_t status = read_file(path, &text, &size, &error);
     if (status == TND_OK)
         status = check(path, text, size, &error);
     if (status == TND_OK)
-        status = write_page(text, request->output, &error);
+        status = write_page(text, options->output, &error);
     free(text);
     if (status != TND_OK)
         tnd_complain("report", "%s", error.text);
     return status == TND_OK ? TND_EXIT_OK : TND_EXIT_FAILED;
 }
+
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--html", FLAG, report_options_t, html, NULL, "writes a page for a browser")},
+    {TND_COMMON("--output", report_options_t, output)},
+};
 
 const tnd_command_t tnd_command_report;
 const tnd_command_t tnd_command_report = {
@@ -100,7 +111,7 @@ const tnd_command_t tnd_command_report = {
     .operands_min = 1,
     .operands_max = 1,
     .summary = "makes a page of the report of a finished run",
-    .arguments = (const char *const[]){"--html", "--output", NULL},
+    TND_ARGUMENTS(arguments, report_options_t),
     .details =
         "FILE is what `tundish run --report FILE` writes.  The page is that of `tundish watch` as "
         "the\n"

@@ -5,7 +5,7 @@
 static int resume_run(const tnd_request_t *request)
 {
     tnd_touch_t touch = {.verb = TND_TOUCH_RESUME};
-    return tnd_touch_command(request, 0, &touch);
+    return tnd_touch_command(request, request->options, 0, &touch);
 }
 
 const tnd_command_t tnd_command_resume;
@@ -13,7 +13,7 @@ const tnd_command_t tnd_command_resume = {
     .name = "resume",
     .operands = "[RUN]",
     .summary = "continues a run that `tundish pause` stopped",
-    .arguments = tnd_touch_arguments,
+    TND_TOUCH_ARGUMENTS,
     .details = "The feeders start the next step.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_max = 1,

@@ -37,6 +37,7 @@
 typedef struct {
     tnd_run_summary_t summary; /* first: the observer's context is also a summary */
     const tnd_request_t *request;
+    const tnd_run_options_t *options;
     tnd_plan_t whole; /* including hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
@@ -208,11 +209,11 @@ static bool is_over(run_t *run)
 static void queue_again(run_t *run)
 {
     tnd_error_t error;
-    if (!run->request->requeue || run->host != 0)
+    if (!run->options->requeue || run->host != 0)
         return;
     if (tnd_requeue(&error) != TND_OK)
         tnd_log_complain(&run->log, run->plan->hosts[0].name, "run", "%s", error.text);
-    else if (!run->request->quiet)
+    else if (!run->options->log.quiet)
         say_signal(run, "the job is queued again; its next start resumes", "");
 }
 
@@ -275,7 +276,7 @@ static void say_wait(run_t *run)
 
 static bool is_reported(const run_t *run)
 {
-    return run->host == 0 && (run->request->report != NULL || run->request->json);
+    return run->host == 0 && (run->options->report != NULL || run->options->json);
 }
 
 static void on_tick(void *context)
@@ -351,8 +352,8 @@ static void close_files(run_t *run, uint64_t until_ns)
         spoil(run, error.text);
     if (dropped > 0)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
-                         "%s: %" PRIu64 " lines were dropped: %s", run->request->metrics, dropped,
-                         tnd_metrics_why_dropped(run->request->metrics));
+                         "%s: %" PRIu64 " lines were dropped: %s", run->options->metrics, dropped,
+                         tnd_metrics_why_dropped(run->options->metrics));
     if (run->end.outcome == TND_OUTCOME_AGAIN)
         tnd_report_abandon(&run->report);
     else if (tnd_report_close(&run->report, &run->summary, run->account.text, &run->end, &error) !=
@@ -367,7 +368,7 @@ static void end_output(run_t *run, uint64_t until_ns)
         tnd_complain("run", "cannot write to stdout: the output is incomplete; is the disk full?");
         run->end.code = TND_EXIT_FAILED;
     }
-    if (run->request->json && run->host == 0 && run->end.outcome != TND_OUTCOME_AGAIN)
+    if (run->options->json && run->host == 0 && run->end.outcome != TND_OUTCOME_AGAIN)
         tnd_report_print(&run->summary, run->account.text, &run->end, stdout);
 }
 
@@ -424,8 +425,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
     };
     tnd_session_wishes_t wishes = {
         .host = run->plan->hosts[run->host].name,
-        .steps_max = run->request->steps,
-        .save = run->request->save,
+        .steps_max = run->options->steps,
+        .save = run->options->save,
         .observer = &observer,
         .keeps = true,
         .resumption = run->start.resumption,
@@ -435,9 +436,9 @@ static int perform(run_t *run, tnd_graph_t *graph)
                              .context = run,
                              .ending.spare = run->plan->hosts[run->host].spare};
     tnd_error_t error;
-    bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
-    tnd_progress_init(&run->progress, &run->summary, run->request->steps, quiet);
-    if (!leads && !run->request->quiet && !run->plan->hosts[run->host].isolated)
+    bool leads = run->host == 0, quiet = run->options->log.quiet || run->options->json || !leads;
+    tnd_progress_init(&run->progress, &run->summary, run->options->steps, quiet);
+    if (!leads && !run->options->log.quiet && !run->plan->hosts[run->host].isolated)
         run->wait_ns = tnd_clock_now() + start_wait_ns;
     tnd_signals_hold(&signals);
     if (begin_lines(run, &error) != TND_OK) {
@@ -465,8 +466,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_process_supervisor_t *supervisor = NULL;
     if (tnd_signals_begin(&signals, &error) != TND_OK ||
         (tnd_process_supervisor_wanted(run->plan, run->host) &&
-         tnd_process_supervisor_begin(&supervisor, run->request, run->plan, run->host, run->session,
-                                      &run->log, &error) != TND_OK))
+         tnd_process_supervisor_begin(&supervisor, run->request, run->options, run->plan, run->host,
+                                      run->session, &run->log, &error) != TND_OK))
         tnd_session_break(run->session, error.text);
     (void)tnd_session_wait(run->session);
     tnd_process_supervisor_end(&supervisor);
@@ -520,7 +521,7 @@ static void requeue(run_t *run)
 /*  Whether the model of --save can be written, as far as that is known before the start. */
 static int check_save(const run_t *run)
 {
-    const char *path = run->request->save;
+    const char *path = run->options->save;
     const tnd_chain_plan_t *first = &run->plan->chains[0];
     tnd_output_t output;
     tnd_error_t error;
@@ -561,7 +562,7 @@ static bool may_join(const tnd_plan_t *plan, const char *pool)
 /*  The host of this process: by name, by a launcher, or (`pool+`) assigned by the leader. */
 static int find_host(run_t *run)
 {
-    const char *name = run->request->host;
+    const char *name = run->options->host;
     size_t length = name != NULL ? strlen(name) : 0;
     tnd_error_t error;
     if (name == NULL)
@@ -574,7 +575,7 @@ static int find_host(run_t *run)
         return TND_EXIT_TOPOLOGY;
     }
     const tnd_plan_host_t *leader = &run->plan->hosts[0];
-    if (!run->request->quiet && !run->log.json)
+    if (!run->options->log.quiet && !run->log.json)
         tnd_complain("run", "asks host %s at tcp://%s:%" PRIu32 " for a place in %s", leader->name,
                      leader->address, leader->port, pool);
     tnd_status_t status = tnd_join_request(tnd_network, run->plan, pool, &run->host, &error);
@@ -597,18 +598,18 @@ static bool may_start(const run_t *run)
 }
 
 /*  All processes of a launcher have the same command line: each writes only its own outputs. */
-static void take_own_outputs(const run_t *run, tnd_request_t *request)
+static void take_own_outputs(const run_t *run, tnd_run_options_t *options)
 {
     const tnd_chain_plan_t *first = &run->plan->chains[0];
     if (run->launch.launcher == NULL)
         return;
     if (run->host != 0) {
-        request->report = request->metrics = NULL;
-        request->json = false;
+        options->report = options->metrics = NULL;
+        options->json = false;
     }
     if (first->feeder != NULL &&
         run->plan->instances[first->carriers[0].instance].host != run->host)
-        request->save = NULL;
+        options->save = NULL;
 }
 
 /*  A second run of the same files is refused for its checkpoints, as without --metrics. */
@@ -623,18 +624,18 @@ static int refuse_metrics(const run_t *run, const char *why)
 }
 
 /*  Checks of the command line that need the hosts. */
-static int prepare(run_t *run, tnd_request_t *request)
+static int prepare(run_t *run, tnd_run_options_t *options)
 {
     tnd_error_t error;
     int found = find_host(run);
-    if (found == TND_EXIT_OK && request->requeue)
+    if (found == TND_EXIT_OK && options->requeue)
         found = tnd_requeue_check(run->plan);
     if (found != TND_EXIT_OK)
         return found;
-    take_own_outputs(run, request);
-    const char *only = request->report != NULL    ? "--report"
-                       : request->metrics != NULL ? "--metrics"
-                       : request->json            ? "--json"
+    take_own_outputs(run, options);
+    const char *only = options->report != NULL    ? "--report"
+                       : options->metrics != NULL ? "--metrics"
+                       : options->json            ? "--json"
                                                   : NULL;
     if (only != NULL && run->host != 0)
         return tnd_usage_error("run", "%s is only for the first host, '%s', which is the leader",
@@ -648,9 +649,9 @@ static int prepare(run_t *run, tnd_request_t *request)
     int code = check_save(run);
     if (code != TND_EXIT_OK)
         return code;
-    if (tnd_report_open(&run->report, request->report, &error) != TND_OK)
+    if (tnd_report_open(&run->report, options->report, &error) != TND_OK)
         return tnd_usage_error("run", "%s", error.text);
-    if (tnd_metrics_open(&run->metrics, request->metrics, run->start.resumption.number > 0,
+    if (tnd_metrics_open(&run->metrics, options->metrics, run->start.resumption.number > 0,
                          &error) != TND_OK) {
         tnd_report_abandon(&run->report);
         return refuse_metrics(run, error.text);
@@ -683,30 +684,31 @@ static tnd_status_t begin(run_t *run, tnd_error_t *error)
 
 static int run_graph(const tnd_request_t *request)
 {
-    if (request->watch && request->evaluate == NULL)
+    const tnd_run_options_t *options = request->options;
+    if (options->watch && options->load.evaluate == NULL)
         return tnd_usage_error("run", "--watch needs --evaluate");
-    if (request->watch)
+    if (options->watch)
         return tnd_evaluations_run(request, run_graph);
-    tnd_request_t own = *request;
-    run_t run = {.request = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
+    tnd_run_options_t own = *options;
+    run_t run = {.request = request, .options = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_error_t error;
-    if (!tnd_log_init(&run.log, "run", request) || !tnd_launch_choose(&run.launch, request, "run"))
+    if (!tnd_log_init(&run.log, "run", &own.log) || !tnd_launch_choose(&run.launch, &own, "run"))
         return TND_EXIT_USAGE;
-    if (run.launch.launcher != NULL || request->requeue)
+    if (run.launch.launcher != NULL || own.requeue)
         tnd_signals_remember();
     if (begin(&run, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_FAILED;
     }
-    own.resume = run.start.resumes ? "latest" : request->resume;
-    if (!tnd_load_resumes(&own, "run"))
+    own.load.resume = run.start.resumes ? "latest" : options->load.resume;
+    if (!tnd_load_resumes(request, &own.load, own.host, "run"))
         return TND_EXIT_USAGE;
-    tnd_graph_t *graph = tnd_load_graph(&own, request->host, false);
+    tnd_graph_t *graph = tnd_load_graph(request, &own.load, own.host, false);
     int code = TND_EXIT_TOPOLOGY;
     bool again = false; /* the run starts again */
     tnd_meeting_expect(graph, &run.launch);
     if (tnd_load_check(graph))
-        code = tnd_launch_meet(&run.launch, graph, request, run.start.resumption.number > 0);
+        code = tnd_launch_meet(&run.launch, graph, &own, run.start.resumption.number > 0);
     if (code == TND_EXIT_DRAINED) {
         run.plan = tnd_graph_plan(graph);
         run.host = run.launch.rank;
@@ -715,7 +717,7 @@ static int run_graph(const tnd_request_t *request)
     } else if (code == TND_EXIT_OK) {
         run.whole = tnd_placement_whole(tnd_graph_plan(graph));
         run.plan = tnd_graph_plan(graph);
-        if (request->host != NULL)
+        if (options->host != NULL)
             run.plan = &run.whole;
         tnd_run_summary_init(&run.summary, run.plan);
         code = prepare(&run, &own);
@@ -736,16 +738,32 @@ static int run_graph(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT(
+        "--host", TEXT, tnd_run_options_t, host, "HOST",
+        "this process is HOST of the overlay; RANGE+ joins a run as another host of that range")},
+    {TND_COMMON("--launch", tnd_run_options_t, launch)},
+    TND_RUN_ARGUMENTS,
+    {TND_ARGUMENT(
+        "--watch", FLAG, tnd_run_options_t, watch, NULL,
+        "with --evaluate: evaluates each new checkpoint until the run that writes them has ended")},
+    {TND_COMMON("--trust-data", tnd_run_options_t, load.trust_data)},
+    {TND_ARGUMENT(
+        "--requeue", FLAG, tnd_run_options_t, requeue, NULL,
+        "after a drain that SIGTERM, SIGUSR1 or SIGUSR2 asked for, queues the job of Slurm again")},
+    {TND_COMMON("--save", tnd_run_options_t, save)},
+    {TND_COMMON("--quiet", tnd_run_options_t, log.quiet)},
+    {TND_COMMON("--json", tnd_run_options_t, json)},
+    {TND_COMMON("--log-level", tnd_run_options_t, log.level)},
+    {TND_COMMON("--log-json", tnd_run_options_t, log.json)},
+};
+
 const tnd_command_t tnd_command_run;
 const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
     .summary = "runs a graph, or one host of it",
-    .arguments =
-        (const char *const[]){"--host",     "--launch", "--leader",     "--meet",     "--set",
-                              "--data",     "--steps",  "--report",     "--metrics",  "--resume",
-                              "--evaluate", "--watch",  "--trust-data", "--requeue",  "--save",
-                              "--quiet",    "--json",   "--log-level",  "--log-json", NULL},
+    TND_ARGUMENTS(arguments, tnd_run_options_t),
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"

@@ -8,7 +8,7 @@ static int scale(const tnd_request_t *request)
     tnd_error_t error;
     if (tnd_touch_parse_scale(&touch, request->files[0], &error) != TND_OK)
         return tnd_usage_error("scale", "%s", error.text);
-    return tnd_touch_command(request, 1, &touch);
+    return tnd_touch_command(request, request->options, 1, &touch);
 }
 
 const tnd_command_t tnd_command_scale;
@@ -16,7 +16,7 @@ const tnd_command_t tnd_command_scale = {
     .name = "scale",
     .operands = "ACTOR=NUMBER [RUN]",
     .summary = "changes how many workers of an actor are awake, such as prep=2",
-    .arguments = tnd_touch_arguments,
+    TND_TOUCH_ARGUMENTS,
     .details =
         "The first NUMBER workers get blocks; the others finish theirs and fall asleep until they\n"
         "are woken.  A run has as many workers as it began with: those of `workers: 4`, or with\n"

@@ -422,7 +422,6 @@ const tnd_command_t tnd_command_schema = {
     .name = "schema",
     .operands = "",
     .summary = "prints the JSON Schema of topology files, for editors",
-    .arguments = (const char *const[]){NULL},
     .details =
         "The schema (draft 2020-12) is made from the tables that the parser reads.  An editor\n"
         "with a YAML language server completes and checks a file whose first line is\n"

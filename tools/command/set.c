@@ -8,7 +8,7 @@ static int set(const tnd_request_t *request)
     tnd_error_t error;
     if (tnd_touch_parse_set(&touch, request->files[0], &error) != TND_OK)
         return tnd_usage_error("set", "%s", error.text);
-    return tnd_touch_command(request, 1, &touch);
+    return tnd_touch_command(request, request->options, 1, &touch);
 }
 
 const tnd_command_t tnd_command_set;
@@ -16,7 +16,7 @@ const tnd_command_t tnd_command_set = {
     .name = "set",
     .operands = "ACTOR.OPTION=VALUE [RUN]",
     .summary = "changes an option of a run, such as feed.depth=4",
-    .arguments = tnd_touch_arguments,
+    TND_TOUCH_ARGUMENTS,
     .details =
         "What can be changed is the `depth` of a feeder: an option that changes only speed and\n"
         "memory (role `tune`) and is not fixed when the run starts.  `tundish help feeder` shows\n"

@@ -10,10 +10,16 @@
 #include "tools/rows/show.h"
 #include "tools/rows/tapped_rows.h"
 
+typedef struct {
+    tnd_event_options_t events;
+    uint64_t rows;
+    bool json;
+} tap_options_t;
+
 static const uint64_t default_count = 100, default_blocks = 10;
 
 typedef struct {
-    const tnd_request_t *request;
+    const tap_options_t *options;
     char from[64], to[64];
     bool edge, linked;
     uint64_t zero_ns;
@@ -38,7 +44,7 @@ static bool is_shown(const void *context, const tnd_event_entry_t *entry)
 static bool take(void *context, const tnd_event_entry_t *entry)
 {
     const tap_t *tap = context;
-    if (tap->request->json)
+    if (tap->options->json)
         tnd_event_print_json(stdout, entry);
     else
         tnd_event_print(stdout, entry, tap->zero_ns);
@@ -49,7 +55,7 @@ static void show_rows(const tap_t *self, const tnd_tap_t *tap, const tnd_event_e
 {
     tnd_capture_t capture;
     tnd_tapped_rows(&capture, tap);
-    if (self->request->json) {
+    if (self->options->json) {
         tnd_event_begin_json(stdout, entry);
         fputs(",\"sample\":", stdout);
         tnd_show_passing_json(&capture, tap->note.first);
@@ -89,8 +95,9 @@ static int begin(void *context, const tnd_event_stream_t *stream)
 
 static int tap(const tnd_request_t *request)
 {
+    const tap_options_t *options = request->options;
     tap_t self = {
-        .request = request,
+        .options = options,
         .zero_ns = tnd_clock_now(),
     };
     self.edge = tnd_event_edge(request->files[0], self.from, self.to);
@@ -100,18 +107,19 @@ static int tap(const tnd_request_t *request)
     tnd_event_watch_t watch = {
         .command = "tap",
         .request = request,
+        .options = &options->events,
         .run = request->file_count > 1 ? request->files[1] : NULL,
         .wants = is_shown,
-        .limit = request->count > 0 ? request->count : default_count,
+        .limit = options->events.count > 0 ? options->events.count : default_count,
         .take = take,
         .begin = begin,
         .context = &self,
     };
-    if (request->rows > 0 && request->last)
+    if (options->rows > 0 && options->events.last)
         return tnd_usage_error("tap", "--rows shows rows that pass now, --last what has passed");
-    if (request->rows > 0) {
-        self.rows = tnd_row_tap_new(self.from, self.edge ? self.to : "", request->rows);
-        self.limit = request->count > 0 ? request->count : default_blocks;
+    if (options->rows > 0) {
+        self.rows = tnd_row_tap_new(self.from, self.edge ? self.to : "", options->rows);
+        self.limit = options->events.count > 0 ? options->events.count : default_blocks;
         watch.look = look;
         watch.take = NULL;
     }
@@ -125,16 +133,25 @@ static int tap(const tnd_request_t *request)
     if (code == TND_EXIT_OK && watch.taken == 0 && !self.linked)
         tnd_complain("tap", "nothing passed: no edge links %s and %s", self.from, self.to);
     else if (code == TND_EXIT_OK && watch.taken == 0)
-        tnd_complain("tap", request->last ? "no event is recorded" : "nothing passed");
+        tnd_complain("tap", options->events.last ? "no event is recorded" : "nothing passed");
     return code;
 }
+
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--count", tap_options_t, events.count)},
+    {TND_COMMON("--duration", tap_options_t, events.duration)},
+    {TND_COMMON("--last", tap_options_t, events.last)},
+    {TND_ARGUMENT("--rows", NUMBER, tap_options_t, rows, "K",
+                  "shows the first rows of one block in K")},
+    {TND_COMMON("--json", tap_options_t, json)},
+};
 
 const tnd_command_t tnd_command_tap;
 const tnd_command_t tnd_command_tap = {
     .name = "tap",
     .operands = "EDGE|ACTOR [RUN]",
     .summary = "shows the blocks, tickets and steps that pass an edge or an actor",
-    .arguments = (const char *const[]){"--count", "--duration", "--last", "--rows", "--json", NULL},
+    TND_ARGUMENTS(arguments, tap_options_t),
     .details =
         "Prints a line per event: its time, the actor, what happened, the peer, the first\n"
         "position (or the step) and their number, epoch, lane, and the attempt if a ticket was\n"

@@ -17,6 +17,11 @@
 #include "tools/top/watched_run.h"
 #include "tools/touch/touch_client.h"
 
+typedef struct {
+    const char *interval, *leader, *via;
+    bool once, json, read_only;
+} top_options_t;
+
 /*  The shortest interval, and the time between the two looks of --once. */
 static const uint64_t least_interval_ns = 50000000, once_ns = 250000000;
 
@@ -185,52 +190,63 @@ static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_v
 
 static int top(const tnd_request_t *request)
 {
+    const top_options_t *options = request->options;
     uint64_t interval_ns = 1000000000;
-    if (request->interval != NULL &&
-        (tnd_quantity_duration(request->interval, &interval_ns) != TND_QUANTITY_OK ||
+    if (options->interval != NULL &&
+        (tnd_quantity_duration(options->interval, &interval_ns) != TND_QUANTITY_OK ||
          interval_ns < least_interval_ns))
         return tnd_usage_error("top",
                                "--interval takes a time of at least 50ms, such as 500ms, "
                                "not '%s'",
-                               request->interval);
+                               options->interval);
     tnd_terminal_t terminal = tnd_terminal_look(STDOUT_FILENO);
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
-    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, options->via, options->leader, &error) != TND_OK)
         return tnd_usage_error("top", "%s", error.text);
     tnd_watched_run_t run;
     int code;
     tnd_painter_t *painter = NULL;
     tnd_watched_run_begin(&run, request->file_count > 0 ? request->files[0] : NULL, hosts,
-                          request->once ? TND_REMOTE_PATIENCE_NS : 0);
-    if (request->json)
+                          options->once ? TND_REMOTE_PATIENCE_NS : 0);
+    if (options->json)
         run.what = TND_LOOK_DETAILS;
-    if (terminal.line && isatty(STDIN_FILENO) && !request->json && !request->once)
+    if (terminal.line && isatty(STDIN_FILENO) && !options->json && !options->once)
         painter = tnd_painter_open(terminal.colour);
     if (painter != NULL) {
         tnd_top_view_t view;
         tnd_top_view_begin(&view);
         view.wide = terminal.wide;
         view.interval_ns = interval_ns;
-        view.touches.off = request->read_only || request->leader != NULL;
+        view.touches.off = options->read_only || options->leader != NULL;
         code = show_screen(painter, &run, &view);
-    } else if (request->once) {
-        code = print_once(&run, request->leader, request->json);
+    } else if (options->once) {
+        code = print_once(&run, options->leader, options->json);
     } else {
-        code = print_lines(&run, request->leader, interval_ns, request->json);
+        code = print_lines(&run, options->leader, interval_ns, options->json);
     }
     tnd_watched_run_free(&run);
     tnd_remote_hosts_destroy(&hosts);
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--interval", top_options_t, interval)},
+    {TND_ARGUMENT("--once", FLAG, top_options_t, once, NULL,
+                  "looks twice, prints what it saw, and ends")},
+    {TND_COMMON("--json", top_options_t, json)},
+    {TND_ARGUMENT("--read-only", FLAG, top_options_t, read_only, NULL,
+                  "only shows the run: it cannot be paused or changed from the screen")},
+    {TND_COMMON("--leader", top_options_t, leader)},
+    {TND_COMMON("--via", top_options_t, via)},
+};
+
 const tnd_command_t tnd_command_top;
 const tnd_command_t tnd_command_top = {
     .name = "top",
     .operands = "[RUN]",
     .summary = "shows a run as it goes: what limits it, its actors, edges, hosts and log",
-    .arguments = (const char *const[]){"--interval", "--once", "--json", "--read-only", "--leader",
-                                       "--via", NULL},
+    TND_ARGUMENTS(arguments, top_options_t),
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  It waits for a run if there is none, and shows how a run ended.  If no run\n"

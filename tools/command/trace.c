@@ -12,6 +12,11 @@
 #include "tools/events/pace.h"
 #include "tools/events/trace_file.h"
 
+typedef struct {
+    tnd_event_options_t events;
+    const char *output;
+} trace_options_t;
+
 /*  About 150 MB of memory. */
 static const uint64_t default_count = 1000000;
 /*  How often counters are read. */
@@ -150,10 +155,11 @@ static int close_file(tracer_t *self, const char *path)
 
 static int trace(const tnd_request_t *request)
 {
+    const trace_options_t *options = request->options;
     tnd_output_t output;
     tnd_error_t error;
     struct stat is;
-    const char *path = request->output;
+    const char *path = options->output;
     if (path == NULL)
         return tnd_usage_error("trace", "--output FILE is missing, such as -o run.pftrace");
     if (lstat(path, &is) == 0 && S_ISREG(is.st_mode)) {
@@ -168,9 +174,10 @@ static int trace(const tnd_request_t *request)
     tnd_event_watch_t watch = {
         .command = "trace",
         .request = request,
+        .options = &options->events,
         .run = request->file_count > 0 ? request->files[0] : NULL,
         .past = true,
-        .limit = request->count > 0 ? request->count : default_count,
+        .limit = options->events.count > 0 ? options->events.count : default_count,
         .take = take,
         .begin = begin,
         .look = look,
@@ -188,12 +195,19 @@ static int trace(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--output", trace_options_t, output)},
+    {TND_COMMON("--duration", trace_options_t, events.duration)},
+    {TND_COMMON("--count", trace_options_t, events.count)},
+    {TND_COMMON("--last", trace_options_t, events.last)},
+};
+
 const tnd_command_t tnd_command_trace;
 const tnd_command_t tnd_command_trace = {
     .name = "trace",
     .operands = "[RUN]",
     .summary = "writes what each thread of a run does to a file for Perfetto",
-    .arguments = (const char *const[]){"--output", "--duration", "--count", "--last", NULL},
+    TND_ARGUMENTS(arguments, trace_options_t),
     .details =
         "Watches a run for 10 s (--duration) and writes --output FILE in the format of Perfetto;\n"
         "https://ui.perfetto.dev opens it in a browser, without sending it anywhere.\n"

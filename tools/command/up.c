@@ -53,6 +53,7 @@ typedef struct {
 
 typedef struct {
     const tnd_request_t *request;
+    const tnd_run_options_t *options;
     child_t *children;
     uint32_t count, running;
     bool led;      /* the leader runs, here or elsewhere */
@@ -202,9 +203,9 @@ static bool leads_again(up_t *up, const tnd_plan_t *plan)
 static bool start(up_t *up, uint32_t index)
 {
     child_t *child = &up->children[index];
-    tnd_request_t request = *up->request;
+    tnd_run_options_t options = *up->options;
     if (up->losses > 0 && up->newest > 0)
-        request.resume = "latest";
+        options.load.resume = "latest";
     int out[2], err[2];
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
         tnd_log_complain(&up->log, "", "up", "cannot make a pipe: %s", strerror(errno));
@@ -212,8 +213,8 @@ static bool start(up_t *up, uint32_t index)
     }
     tnd_child_terms_t terms = {
         .out = out[1], .err = err[1], .death_signal = SIGTERM, .mask = &up->mask};
-    char **words =
-        tnd_child_words(&request, child->name, child->process.host == 0, child->name == up->saver);
+    char **words = tnd_child_words(up->request, &options, child->name, child->process.host == 0,
+                                   child->name == up->saver);
     bool started = tnd_child_start(&child->process, words, &terms);
     tnd_child_words_free(words);
     close(out[1]);
@@ -468,20 +469,24 @@ static bool may_open(up_t *up, const tnd_plan_t *plan)
 
 static int up_graph(const tnd_request_t *request)
 {
-    if (request->on != NULL)
+    const tnd_run_options_t *options = request->options;
+    if (options->on != NULL)
         return tnd_machines_run(request);
-    if (request->via != NULL || request->leader != NULL || request->meet != NULL)
+    if (options->via != NULL || options->leader != NULL || options->meet != NULL)
         return tnd_usage_error("up", "%s is for --on: without it all hosts are on this machine",
-                               request->via != NULL      ? "--via"
-                               : request->leader != NULL ? "--leader"
+                               options->via != NULL      ? "--via"
+                               : options->leader != NULL ? "--leader"
                                                          : "--meet");
-    up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look(STDOUT_FILENO)};
-    if (!tnd_log_init(&up.log, "up", request))
+    up_t up = {.request = request,
+               .options = options,
+               .led = true,
+               .terminal = tnd_terminal_look(STDOUT_FILENO)};
+    if (!tnd_log_init(&up.log, "up", &options->log))
         return TND_EXIT_USAGE;
-    if (!tnd_load_resumes(request, "up"))
+    if (!tnd_load_resumes(request, &options->load, NULL, "up"))
         return TND_EXIT_USAGE;
     tnd_signals_expect();
-    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    tnd_graph_t *graph = tnd_load_graph(request, &options->load, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && check_resources(graph)) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
@@ -515,11 +520,11 @@ static int up_graph(const tnd_request_t *request)
         if (up.count == 0)
             code = tnd_usage_error("up", "no host of this graph has an address of this machine, so "
                                          "there is nothing to start");
-        else if (!leads && (request->report != NULL || request->metrics != NULL))
+        else if (!leads && (options->report != NULL || options->metrics != NULL))
             code = tnd_usage_error(
                 "up", "%s is only for the leader, host %s, which is on another machine",
-                request->report != NULL ? "--report" : "--metrics", plan->hosts[0].name);
-        else if (request->save != NULL && (!tnd_load_steps(plan, 0) || !local))
+                options->report != NULL ? "--report" : "--metrics", plan->hosts[0].name);
+        else if (options->save != NULL && (!tnd_load_steps(plan, 0) || !local))
             code = tnd_usage_error("up", local ? "--save: no step of this graph has a model"
                                                : "--save is for the host that carries the first "
                                                  "replica, which is another machine");
@@ -532,15 +537,25 @@ static int up_graph(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--on", TEXT, tnd_run_options_t, on, "LIST",
+                  "starts a process on each of these machines by --via: a,b, node[1-4], or @FILE "
+                  "with a name per line")},
+    {TND_COMMON("--via", tnd_run_options_t, via)},
+    TND_RUN_ARGUMENTS,
+    {TND_COMMON("--trust-data", tnd_run_options_t, load.trust_data)},
+    {TND_COMMON("--save", tnd_run_options_t, save)},
+    {TND_COMMON("--quiet", tnd_run_options_t, log.quiet)},
+    {TND_COMMON("--log-level", tnd_run_options_t, log.level)},
+    {TND_COMMON("--log-json", tnd_run_options_t, log.json)},
+};
+
 const tnd_command_t tnd_command_up;
 const tnd_command_t tnd_command_up = {
     .name = "up",
     .operands = "FILE...",
     .summary = "starts every host of a graph whose address is this machine, or one on each of --on",
-    .arguments =
-        (const char *const[]){"--on", "--via", "--leader", "--meet", "--set", "--data", "--steps",
-                              "--report", "--metrics", "--resume", "--evaluate", "--trust-data",
-                              "--save", "--quiet", "--log-level", "--log-json", NULL},
+    TND_ARGUMENTS(arguments, tnd_run_options_t),
     .details =
         "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
         "its name before it.  Ctrl-C drains all hosts, as SIGTERM, SIGUSR1 and SIGUSR2 do; a\n"

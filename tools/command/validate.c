@@ -9,6 +9,11 @@
 #include "tools/launch/launch_choice.h"
 #include "tools/machine/preflight.h"
 
+typedef struct {
+    tnd_load_options_t load;
+    bool json;
+} validate_options_t;
+
 static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     printf("ok: %" PRIu32 " instances of actors, %" PRIu32 " connections, %" PRIu32
@@ -59,7 +64,8 @@ static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *prefligh
 
 static int validate(const tnd_request_t *request)
 {
-    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    const validate_options_t *options = request->options;
+    tnd_graph_t *graph = tnd_load_graph(request, &options->load, NULL, false);
     tnd_launch_expect(graph);
     tnd_preflight_t preflight = {0};
     bool whole = tnd_graph_check(graph) == TND_OK;
@@ -68,9 +74,9 @@ static int validate(const tnd_request_t *request)
     if (whole)
         tnd_preflight_make(&preflight, graph, plan, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
-    if (!request->json)
+    if (!options->json)
         tnd_diagnostics_print(diagnostics, stderr);
-    if (request->json)
+    if (options->json)
         print_json(graph, &preflight, diagnostics, good);
     else if (good)
         print_text(plan, &preflight);
@@ -79,12 +85,18 @@ static int validate(const tnd_request_t *request)
     return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--set", validate_options_t, load.settings)},
+    {TND_COMMON("--data", validate_options_t, load.data)},
+    {TND_COMMON("--json", validate_options_t, json)},
+};
+
 const tnd_command_t tnd_command_validate;
 const tnd_command_t tnd_command_validate = {
     .name = "validate",
     .operands = "FILE...",
     .summary = "reports everything that is wrong with a topology, in one pass",
-    .arguments = (const char *const[]){"--set", "--data", "--json", NULL},
+    TND_ARGUMENTS(arguments, validate_options_t),
     .details =
         "Loads a topology and its overlays and checks everything that can be known before the\n"
         "start: opens the data on this machine, probes the operations with its columns,\n"

@@ -11,6 +11,10 @@
 #include "tools/cli/command.h"
 #include "tools/report/bottleneck.h"
 
+typedef struct {
+    const char *timeout;
+} wait_options_t;
+
 enum { EXIT_LATE = 124 };
 
 /*  The time between two inspections, as of `tundish why`. */
@@ -116,6 +120,7 @@ static int judge(wait_t *self, wanted_t wanted)
 
 static int wait_for(const tnd_request_t *request)
 {
+    const wait_options_t *options = request->options;
     wait_t self = {.run = request->file_count > 1 ? request->files[1] : NULL};
     uint64_t span_ns = UINT64_MAX, begin_ns = tnd_clock_now();
     unsigned wanted = 0;
@@ -125,9 +130,9 @@ static int wait_for(const tnd_request_t *request)
     if (wanted == STATES)
         return tnd_usage_error("wait", "`%s` is not healthy, drained or stalled",
                                request->files[0]);
-    if (request->timeout != NULL &&
-        tnd_quantity_duration(request->timeout, &span_ns) != TND_QUANTITY_OK)
-        return tnd_usage_error("wait", "--timeout %s is not a time, such as 30s", request->timeout);
+    if (options->timeout != NULL &&
+        tnd_quantity_duration(options->timeout, &span_ns) != TND_QUANTITY_OK)
+        return tnd_usage_error("wait", "--timeout %s is not a time, such as 30s", options->timeout);
     look(&self);
     while (code < 0) {
         nanosleep(&pause_between, NULL);
@@ -143,12 +148,17 @@ static int wait_for(const tnd_request_t *request)
     return code;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT("--timeout", TEXT, wait_options_t, timeout, "TIME",
+                  "waits for TIME at most, such as 30s")},
+};
+
 const tnd_command_t tnd_command_wait;
 const tnd_command_t tnd_command_wait = {
     .name = "wait",
     .operands = "healthy|drained|stalled [RUN]",
     .summary = "waits until a run is healthy, has ended, or is stalled",
-    .arguments = (const char *const[]){"--timeout", NULL},
+    TND_ARGUMENTS(arguments, wait_options_t),
     .details =
         "healthy: `tundish why` finds no fault in two looks in a row, or only that other programs\n"
         "have the processors.  A run that has not come yet is waited for.\n"

@@ -12,6 +12,10 @@
 #include "tools/cli/command.h"
 #include "tools/watch/server.h"
 
+typedef struct {
+    const char *http, *interval, *leader, *listen, *token, *via;
+} watch_options_t;
+
 static const char default_address[] = "127.0.0.1:9464";
 static const uint64_t interval_min_ns = 50000000, interval_max_ns = 60000000000,
                       once_ns = 250000000;
@@ -76,22 +80,24 @@ static void announce(const tnd_listener_t *listener, const char *text, const tnd
 /*  The address that is asked for, or NULL after an error. */
 static const char *address_of(const tnd_request_t *request)
 {
-    if (request->http != NULL && request->listen != NULL)
+    const watch_options_t *options = request->options;
+    if (options->http != NULL && options->listen != NULL)
         (void)tnd_usage_error("watch", "either --http or --listen");
-    else if (request->listen != NULL && request->token == NULL)
+    else if (options->listen != NULL && options->token == NULL)
         (void)tnd_usage_error("watch", "--listen needs --token FILE, which has the token that "
                                        "clients must send");
-    else if (request->listen != NULL)
-        return request->listen;
+    else if (options->listen != NULL)
+        return options->listen;
     else
-        return request->http != NULL ? request->http : default_address;
+        return options->http != NULL ? options->http : default_address;
     return NULL;
 }
 
 static int watch(const tnd_request_t *request)
 {
+    const watch_options_t *options = request->options;
     uint64_t interval_ns = 1000000000;
-    const char *interval = request->interval, *address = address_of(request);
+    const char *interval = options->interval, *address = address_of(request);
     const char *run = request->file_count > 0 ? request->files[0] : NULL;
     if (address == NULL)
         return TND_EXIT_USAGE;
@@ -106,14 +112,14 @@ static int watch(const tnd_request_t *request)
     tnd_server_t *server = NULL;
     tnd_watched_looks_t looks;
     sigset_t before;
-    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, options->via, options->leader, &error) != TND_OK)
         return tnd_usage_error("watch", "%s", error.text);
     tnd_watched_looks_begin(&looks, run, hosts);
-    tnd_status_t status = request->token != NULL ? tnd_token_read(&token, request->token, &error)
+    tnd_status_t status = options->token != NULL ? tnd_token_read(&token, options->token, &error)
                                                  : tnd_token_own(&token, &error);
     if (status == TND_OK)
         status = tnd_listener_open(&listener, address, &error);
-    if (status == TND_OK && request->listen == NULL && !listener.loopback) {
+    if (status == TND_OK && options->listen == NULL && !listener.loopback) {
         tnd_listener_close(&listener);
         status = tnd_fail(&error, "%s: other machines can reach it: use --listen instead of --http",
                           address);
@@ -136,13 +142,25 @@ static int watch(const tnd_request_t *request)
     return status == TND_OK ? TND_EXIT_OK : TND_EXIT_FAILED;
 }
 
+static const tnd_argument_t arguments[] = {
+    {TND_ARGUMENT(
+        "--http", TEXT, watch_options_t, http, "ADDRESS:PORT",
+        "serves on an address that only this machine can reach; by default 127.0.0.1:9464")},
+    {TND_COMMON("--interval", watch_options_t, interval)},
+    {TND_COMMON("--leader", watch_options_t, leader)},
+    {TND_ARGUMENT("--listen", TEXT, watch_options_t, listen, "ADDRESS:PORT",
+                  "serves on any address; needs --token")},
+    {TND_ARGUMENT("--token", TEXT, watch_options_t, token, "FILE",
+                  "the token that clients of other users must send is in FILE")},
+    {TND_COMMON("--via", watch_options_t, via)},
+};
+
 const tnd_command_t tnd_command_watch;
 const tnd_command_t tnd_command_watch = {
     .name = "watch",
     .operands = "[RUN]",
     .summary = "serves a page, JSON and metrics of a run over HTTP",
-    .arguments = (const char *const[]){"--http", "--interval", "--leader", "--listen", "--token",
-                                       "--via", NULL},
+    TND_ARGUMENTS(arguments, watch_options_t),
     .details =
         "Reads the statistics in shared memory only, as `tundish top` does, and serves them until "
         "it\n"

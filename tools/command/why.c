@@ -14,6 +14,11 @@
 #include "tools/report/evidence.h"
 #include "tools/report/run_view.h"
 
+typedef struct {
+    bool json;
+    const char *leader, *via;
+} why_options_t;
+
 /*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
 /*  Of a dead process, what it did in its last seconds is shown: so many events. */
@@ -119,7 +124,8 @@ enum { FAILED_MAX = 32 };
 static size_t read_failed(const tnd_request_t *request, const tnd_inspection_t *made,
                           tnd_failed_run_t failed[FAILED_MAX])
 {
-    if (request->leader != NULL)
+    const why_options_t *options = request->options;
+    if (options->leader != NULL)
         return 0;
     size_t kept = 0, count = tnd_failed_runs_read(NULL, failed, FAILED_MAX);
     for (size_t i = 0; i < count; i++)
@@ -171,10 +177,11 @@ static bool has_failed(const tnd_failed_run_t *failed, size_t count, const char 
 
 static int why(const tnd_request_t *request)
 {
+    const why_options_t *options = request->options;
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
     char absent[600];
-    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, options->via, options->leader, &error) != TND_OK)
         return tnd_usage_error("why", "%s", error.text);
     const char *run = tnd_request_name(request);
     tnd_inspection_t *before =
@@ -185,9 +192,9 @@ static int why(const tnd_request_t *request)
     const tnd_inspected_t *last = NULL, *process;
     bool first = true;
     int code = TND_EXIT_OK;
-    if (request->json)
+    if (options->json)
         fputs("{\"schema\":2,\"runs\":[", stdout);
-    if (!request->json || request->via != NULL || request->leader != NULL)
+    if (!options->json || options->via != NULL || options->leader != NULL)
         fputs(after->unread, stderr);
     for (uint32_t at = 0; (process = next_run(request, after, &at, last)) != NULL;) {
         tnd_verdict_t verdict;
@@ -195,28 +202,28 @@ static int why(const tnd_request_t *request)
         tnd_bottleneck_judge(before, after, process, &verdict);
         tnd_evidence_add(&verdict);
         code = (int)verdict.state > code ? (int)verdict.state : code;
-        if (request->json)
+        if (options->json)
             tnd_verdict_json(&verdict, first, stdout);
         else
             print_text(&verdict, process, has_others(request, after, process));
-        show_last(&verdict, after, process, request->json);
+        show_last(&verdict, after, process, options->json);
         first = false;
     }
     tnd_failed_run_t failed[FAILED_MAX];
     size_t failures = read_failed(request, after, failed);
     code = failures > 0 && code < TND_EXIT_FAILED ? TND_EXIT_FAILED : code;
-    if (request->json)
+    if (options->json)
         fputs("]", stdout);
-    if (failures > 1 && !request->json && request->file_count == 0)
+    if (failures > 1 && !options->json && request->file_count == 0)
         sum_up_failed(failed, failures);
     else
-        show_failed(failed, failures, request->json);
-    if (request->json)
+        show_failed(failed, failures, options->json);
+    if (options->json)
         fputs("}\n", stdout);
     else if (first && failures == 0 && request->file_count == 0)
         fprintf(stderr, "%s\n",
-                tnd_absent_run_text(NULL, request->leader, after, absent, sizeof absent));
-    if (first && request->leader != NULL)
+                tnd_absent_run_text(NULL, options->leader, after, absent, sizeof absent));
+    if (first && options->leader != NULL)
         code = TND_EXIT_FAILED;
     for (size_t i = 0; i < request->file_count; i++) {
         if (tnd_inspection_has(after, request->files[i], false) ||
@@ -225,7 +232,7 @@ static int why(const tnd_request_t *request)
             continue;
         tnd_complain(
             "why", "%s",
-            tnd_absent_run_text(request->files[i], request->leader, after, absent, sizeof absent));
+            tnd_absent_run_text(request->files[i], options->leader, after, absent, sizeof absent));
         code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
     tnd_remote_hosts_destroy(&hosts);
@@ -236,12 +243,18 @@ static int why(const tnd_request_t *request)
 
 #define REASON_LINE(name, text, meaning) "  " text ": " meaning "\n"
 
+static const tnd_argument_t arguments[] = {
+    {TND_COMMON("--json", why_options_t, json)},
+    {TND_COMMON("--leader", why_options_t, leader)},
+    {TND_COMMON("--via", why_options_t, via)},
+};
+
 const tnd_command_t tnd_command_why;
 const tnd_command_t tnd_command_why = {
     .name = "why",
     .operands = "[RUN...]",
     .summary = "names what limits each run on this machine, and what is wrong with it",
-    .arguments = (const char *const[]){"--json", "--leader", "--via", NULL},
+    TND_ARGUMENTS(arguments, why_options_t),
     .details =
         "Reads the pages of `tundish ps` twice, half a second apart; the run need not answer.  If\n"
         "rows are fed, it names the actor that limits the rate.  If not, it follows the waits\n"

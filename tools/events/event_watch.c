@@ -72,7 +72,7 @@ static uint64_t count_skipped(const tnd_event_watch_t *self, const tnd_event_ent
                               size_t count)
 {
     uint64_t wanted = 0;
-    if (!self->request->last || self->limit == 0)
+    if (!self->options->last || self->limit == 0)
         return 0;
     for (size_t e = 0; e < count; e++)
         wanted += is_wanted(self, &entries[e]);
@@ -102,7 +102,7 @@ static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t u
     bool goes_on = code < 0;
     self->taken = 0;
     while (goes_on) {
-        bool last = self->request->last || interrupted || tnd_clock_now() >= until_ns ||
+        bool last = self->options->last || interrupted || tnd_clock_now() >= until_ns ||
                     !tnd_event_stream_lives(stream);
         size_t count = read_events(self, stream, last, &entries);
         uint64_t skipped = count_skipped(self, entries, count);
@@ -118,7 +118,7 @@ static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t u
             pause_after(stream);
     }
     self->missed = tnd_event_stream_missed(stream);
-    if (code < 0 && self->missed > 0 && !self->past && !self->request->last)
+    if (code < 0 && self->missed > 0 && !self->past && !self->options->last)
         tnd_complain(self->command, "%" PRIu64 " events passed too fast to be read", self->missed);
     return code < 0 ? TND_EXIT_OK : code;
 }
@@ -136,7 +136,7 @@ static const char *hint_operands(const tnd_event_watch_t *self)
 int tnd_event_watch(tnd_event_watch_t *self)
 {
     uint64_t duration_ns = default_ns;
-    const char *duration = self->request->duration;
+    const char *duration = self->options->duration;
     if (duration != NULL &&
         (tnd_quantity_duration(duration, &duration_ns) != TND_QUANTITY_OK || duration_ns == 0))
         return tnd_usage_error(self->command,
@@ -144,7 +144,7 @@ int tnd_event_watch(tnd_event_watch_t *self)
                                "not '%s'",
                                duration);
     tnd_error_t error;
-    bool past = self->past || self->request->last;
+    bool past = self->past || self->options->last;
     tnd_event_stream_t *stream = tnd_event_stream_new(self->run, past, &error);
     if (stream == NULL) {
         tnd_complain(self->command, "%s%s", error.text, hint_operands(self));

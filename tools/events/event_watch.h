@@ -8,9 +8,17 @@
 #include "tools/cli/command.h"
 #include "tools/events/event_stream.h"
 
+/*  The options of such a command. */
+typedef struct {
+    const char *duration; /* NULL: not given */
+    uint64_t count;       /* 0: not given */
+    bool last;
+} tnd_event_options_t;
+
 typedef struct {
     const char *command;
     const tnd_request_t *request;
+    const tnd_event_options_t *options;
     const char *run; /* NULL: the only one */
     bool past;       /* begins with the events that are in the rings */
     /*  Whether an event is taken; NULL: all are. */

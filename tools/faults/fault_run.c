@@ -67,10 +67,10 @@ typedef struct {
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_request_t *request)
+void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_chaos_options_t *options)
 {
     sigset_t set;
-    *self = (tnd_fault_run_t){.request = request};
+    *self = (tnd_fault_run_t){.options = options};
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
@@ -117,7 +117,7 @@ void tnd_fault_run_begin(tnd_fault_run_t *self, tnd_sandbox_t *sandbox, uint64_t
                                           .stop_most_ns =
                                               plan->dead_after_ns + plan->link_timeout_ns * 3 / 2,
                                           .patience_ns = tnd_host_absence_limits(plan).grace_ns,
-                                          .all = self->request->all,
+                                          .all = self->options->all,
                                           .disk = sandbox->keeps};
     tnd_fault_schedule_init(&self->schedule, &config);
     char *path = tnd_sandbox_path(sandbox, "metrics");
@@ -216,9 +216,9 @@ static void add_device_faults(const tnd_fault_run_t *runs, char **words, size_t 
 
 static char **words_of(const attempt_t *self)
 {
-    const tnd_request_t *request = self->runs->request;
+    const tnd_load_options_t *load = &self->runs->options->load;
     const tnd_sandbox_t *sandbox = self->runs->sandbox;
-    char **words = tnd_allocate_zeroed(request->setting_count + sandbox->file_count +
+    char **words = tnd_allocate_zeroed(load->settings.count + sandbox->file_count +
                                            sandbox->plan->instance_count + 24,
                                        sizeof *words);
     char *metrics = tnd_sandbox_path(sandbox, "metrics"),
@@ -230,11 +230,11 @@ static char **words_of(const attempt_t *self)
     add_word(words, &used, "%s", "up");
     add_word(words, &used, "--metrics=%s", metrics);
     add_word(words, &used, "--report=%s", report);
-    add_word(words, &used, "--data=%s", request->data);
+    add_word(words, &used, "--data=%s", load->data);
     add_word(words, &used, "--log-level=%s", "info");
-    for (size_t i = 0; i < request->setting_count; i++)
-        words[used++] =
-            tnd_format_string("--set=%s=%s", request->settings[i].key, request->settings[i].value);
+    for (size_t i = 0; i < load->settings.count; i++)
+        words[used++] = tnd_format_string("--set=%s=%s", load->settings.items[i].key,
+                                          load->settings.items[i].value);
     if (sandbox->keeps)
         add_word(words, &used, "--set=checkpoint.dir=\"%s\"", checkpoints);
     add_device_faults(self->runs, words, &used);
@@ -360,7 +360,7 @@ static void report_fault(const attempt_t *self, const tnd_fault_t *fault)
     const char *at = host ? " on host " : "",
                *name = host ? runs->sandbox->plan->hosts[fault->host].name : "";
     fprintf(self->log, "%9.3f  --- %s%s%s%s\n", now, what, at, name, lasts);
-    if (!runs->request->quiet && !runs->request->json)
+    if (!runs->options->quiet && !runs->options->json)
         fprintf(stderr, "%s%8.2f s  %s%s%s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", now, what,
                 at, name, lasts);
 }
@@ -441,7 +441,7 @@ static void measure(attempt_t *self)
 static void draw_progress(attempt_t *self, uint64_t now)
 {
     const tnd_fault_run_t *runs = self->runs;
-    bool wanted = !runs->request->quiet && !runs->request->json && isatty(STDERR_FILENO) == 1;
+    bool wanted = !runs->options->quiet && !runs->options->json && isatty(STDERR_FILENO) == 1;
     if (!wanted || now < self->drawn_ns + 200 * ms)
         return;
     self->drawn_ns = now;

@@ -16,6 +16,14 @@
 #include "tools/faults/sandbox.h"
 #include "tools/faults/step_gaps.h"
 
+/*  The options of `tundish chaos`. */
+typedef struct {
+    tnd_load_options_t load;
+    uint64_t steps;                  /* UINT64_MAX: not given */
+    uint64_t seconds, minutes, seed; /* 0: not given */
+    bool all, json, quiet;
+} tnd_chaos_options_t;
+
 typedef enum {
     TND_FAULT_RUN_ENDED,   /* the stream has ended, or the requested steps are done */
     TND_FAULT_RUN_DRAINED, /* its time was over */
@@ -36,7 +44,7 @@ typedef struct {
 /*  All runs, and the sums over them. */
 typedef struct {
     tnd_sandbox_t *sandbox;
-    const tnd_request_t *request;
+    const tnd_chaos_options_t *options;
     tnd_fault_schedule_t schedule;
     uint8_t *hosts; /* TND_FAULT_* */
     tnd_injected_t *injected;
@@ -66,7 +74,7 @@ typedef struct {
     char *report;      /* the text of its report; NULL: none; the caller frees it */
 } tnd_run_t;
 
-void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_request_t *request);
+void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_chaos_options_t *options);
 void tnd_fault_run_begin(tnd_fault_run_t *self, tnd_sandbox_t *sandbox, uint64_t seed);
 void tnd_fault_run_fini(tnd_fault_run_t *self);
 tnd_fault_run_end_t tnd_fault_run_run(tnd_fault_run_t *self, tnd_run_t *run);

@@ -205,8 +205,8 @@ static bool write_overlay(const tnd_sandbox_t *self, overlay_t *overlay)
     return good;
 }
 
-static int prepare(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan_t *plain,
-                   bool keep)
+static int prepare(tnd_sandbox_t *self, const tnd_request_t *request,
+                   const tnd_load_options_t *options, const tnd_plan_t *plain, bool keep)
 {
     const tnd_value_t *hosts = tnd_value_get(plain->topology->root, "hosts");
     const char *root = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
@@ -241,19 +241,20 @@ static int prepare(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_
     tnd_request_t all = *request;
     all.files = self->files;
     all.file_count = self->file_count;
-    self->graph = tnd_load_graph(&all, NULL, false);
+    self->graph = tnd_load_graph(&all, options, NULL, false);
     if (!tnd_load_check(self->graph))
         return TND_EXIT_TOPOLOGY;
     self->plan = tnd_graph_plan(self->graph);
     return TND_EXIT_OK;
 }
 
-int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep)
+int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request,
+                     const tnd_load_options_t *options, bool keep)
 {
-    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    tnd_graph_t *graph = tnd_load_graph(request, options, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph))
-        code = prepare(self, request, tnd_graph_plan(graph), keep);
+        code = prepare(self, request, options, tnd_graph_plan(graph), keep);
     tnd_graph_destroy(&graph);
     return code;
 }

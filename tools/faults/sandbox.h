@@ -28,7 +28,8 @@ typedef struct {
 
 /*  `keep`: write checkpoints even if the files do not ask for them.  Returns TND_EXIT_OK, or the
  *  exit code after an error was printed. */
-int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep);
+int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request,
+                     const tnd_load_options_t *options, bool keep);
 /*  `remove`: removes the folder too. */
 void tnd_sandbox_close(tnd_sandbox_t *self, bool remove);
 

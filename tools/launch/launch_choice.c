@@ -13,18 +13,18 @@
 const char tnd_launch_two_places[] =
     "--leader and --meet both tell where rank 0 is: write one of them";
 
-bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command)
+bool tnd_launch_choose(tnd_launch_t *self, const tnd_run_options_t *options, const char *command)
 {
     tnd_error_t error;
-    const char *wanted = request->launch;
+    const char *wanted = options->launch;
     *self = (tnd_launch_t){.size = 1};
-    if (request->leader != NULL && request->meet != NULL)
+    if (options->leader != NULL && options->meet != NULL)
         return tnd_usage_error(command, "%s", tnd_launch_two_places) == TND_EXIT_OK;
-    if (request->host != NULL && wanted != NULL && strcmp(wanted, "none") != 0 &&
+    if (options->host != NULL && wanted != NULL && strcmp(wanted, "none") != 0 &&
         strcmp(wanted, "auto") != 0)
         return tnd_usage_error(command, "--launch %s: --host names the host already", wanted) ==
                TND_EXIT_OK;
-    if (request->host != NULL)
+    if (options->host != NULL)
         return true;
     return tnd_launch_read(self, (const char *const *)environ, wanted, &error) == TND_OK ||
            tnd_usage_error(command, "%s", error.text) == TND_EXIT_OK;
@@ -61,7 +61,7 @@ int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size)
     return TND_EXIT_USAGE;
 }
 
-int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request,
+int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_run_options_t *options,
                     bool again)
 {
     static const int codes[] = {
@@ -69,7 +69,7 @@ int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t 
         [TND_MEETING_TOPOLOGY] = TND_EXIT_TOPOLOGY, [TND_MEETING_PORT] = TND_EXIT_FAILED,
         [TND_MEETING_MISSED] = TND_EXIT_PEER,       [TND_MEETING_ENDED] = TND_EXIT_DRAINED};
     tnd_error_t error;
-    tnd_meeting_wish_t wish = {request->leader, request->meet, again, tnd_signals_came};
+    tnd_meeting_wish_t wish = {options->leader, options->meet, again, tnd_signals_came};
     tnd_meeting_end_t end = tnd_meeting_hold(tnd_network, graph, self, &wish, &error);
     if (end != TND_MEETING_HELD && error.text[0] != '\0')
         tnd_complain("run", "%s", error.text);

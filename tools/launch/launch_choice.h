@@ -6,14 +6,13 @@
 
 #include "runtime/launch/launched_host.h"
 #include "runtime/plan/graph.h"
-#include "tools/cli/command.h"
-#include "tools/cli/log.h"
+#include "tools/launch/run_options.h"
 
 /*  Why --leader and --meet are not written together. */
 extern const char tnd_launch_two_places[];
 
 /*  Reads the environment as --launch asks; --host has precedence.  False: an error was printed. */
-bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command);
+bool tnd_launch_choose(tnd_launch_t *self, const tnd_run_options_t *options, const char *command);
 
 /*  Tells a graph, before its check, how many processes the launcher of this one has started. */
 void tnd_launch_expect(tnd_graph_t *graph);
@@ -24,7 +23,7 @@ int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size);
 
 /*  Meets the other processes if the graph has a range such as `node[*]`; it has been checked.  `again`:
  *  the run starts again.  Returns TND_EXIT_OK, or prints an error and returns another exit code. */
-int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request,
+int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_run_options_t *options,
                     bool again);
 
 /*  Finds the host of `tundish run` without --host and tells the log.  Returns TND_EXIT_OK, or prints

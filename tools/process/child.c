@@ -20,35 +20,36 @@ static const uint64_t reap_after_ns = 1000000000;
 /*  How often its heartbeat is looked at, or more often if it would be replaced soon. */
 static const uint64_t look_most_ns = 1000000000;
 
-char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
+char **tnd_child_words(const tnd_request_t *request, const tnd_run_options_t *options,
+                       const char *host, bool leads, bool saves)
 {
-    size_t room = request->file_count + 2 * request->setting_count + 25, used = 0;
+    size_t room = request->file_count + 2 * options->load.settings.count + 25, used = 0;
     char **words = tnd_allocate_zeroed(room, sizeof *words);
     const char *texts[][2] = {
         {"--host", host},
-        {"--data", request->data},
-        {"--report", leads ? request->report : NULL},
-        {"--metrics", leads ? request->metrics : NULL},
-        {"--log-level", request->log_level},
-        {"--save", saves ? request->save : NULL},
-        {"--resume", request->resume},
-        {"--evaluate", request->evaluate},
+        {"--data", options->load.data},
+        {"--report", leads ? options->report : NULL},
+        {"--metrics", leads ? options->metrics : NULL},
+        {"--log-level", options->log.level},
+        {"--save", saves ? options->save : NULL},
+        {"--resume", options->load.resume},
+        {"--evaluate", options->load.evaluate},
     };
     words[used++] = tnd_copy_string("tundish");
     words[used++] = tnd_copy_string("run");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i][1] != NULL)
             words[used++] = tnd_format_string("%s=%s", texts[i][0], texts[i][1]);
-    for (size_t i = 0; i < request->setting_count; i++)
-        words[used++] =
-            tnd_format_string("--set=%s=%s", request->settings[i].key, request->settings[i].value);
-    if (request->steps != UINT64_MAX)
-        words[used++] = tnd_format_string("--steps=%" PRIu64, request->steps);
-    if (request->log_json)
+    for (size_t i = 0; i < options->load.settings.count; i++)
+        words[used++] = tnd_format_string("--set=%s=%s", options->load.settings.items[i].key,
+                                          options->load.settings.items[i].value);
+    if (options->steps != UINT64_MAX)
+        words[used++] = tnd_format_string("--steps=%" PRIu64, options->steps);
+    if (options->log.json)
         words[used++] = tnd_copy_string("--log-json");
-    if (request->trust_data)
+    if (options->load.trust_data)
         words[used++] = tnd_copy_string("--trust-data");
-    if (request->quiet)
+    if (options->log.quiet)
         words[used++] = tnd_copy_string("--quiet");
     words[used++] = tnd_copy_string("--");
     for (size_t i = 0; i < request->file_count; i++)

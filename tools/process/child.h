@@ -13,7 +13,7 @@
 
 #include "runtime/core/protocol/heartbeat.h"
 #include "runtime/core/protocol/restart.h"
-#include "tools/cli/load.h"
+#include "tools/launch/run_options.h"
 
 typedef struct {
     const tnd_plan_t *plan;
@@ -41,7 +41,8 @@ typedef struct {
 
 /*  The command line `tundish run ... --host NAME`, a list that ends with NULL; free it with
  *  tnd_child_words_free. */
-char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves);
+char **tnd_child_words(const tnd_request_t *request, const tnd_run_options_t *options,
+                       const char *host, bool leads, bool saves);
 void tnd_child_words_free(char **words);
 
 /*  Errors: false, with errno. */

@@ -12,10 +12,11 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/checkpoint/store.h"
-#include "tools/cli/load.h"
+#include "tools/launch/run_options.h"
 
 typedef struct {
     const tnd_request_t *request;
+    const tnd_run_options_t *options;
     int (*run)(const tnd_request_t *request);
     char dir[TND_STORE_PATH];
     uint64_t last; /* steps of the last checkpoint that was evaluated; 0: none */
@@ -28,7 +29,8 @@ static const struct timespec look_every = {.tv_nsec = 300000000};
 /*  The folder of the checkpoints, as the graph or --evaluate names it. */
 static int find_folder(watch_t *self)
 {
-    tnd_graph_t *graph = tnd_load_graph(self->request, self->request->host, false);
+    tnd_graph_t *graph =
+        tnd_load_graph(self->request, &self->options->load, self->options->host, false);
     bool good = tnd_load_check(graph);
     if (good) {
         const tnd_checkpoint_options_t *checkpoint = tnd_graph_plan(graph)->checkpoint;
@@ -80,15 +82,17 @@ static int await_process(const watch_t *self, pid_t process, bool *stopped_p)
 
 static int evaluate(const watch_t *self, uint64_t step, bool *stopped_p)
 {
-    tnd_request_t own = *self->request;
+    tnd_run_options_t own = *self->options;
+    tnd_request_t request = *self->request;
     char *place = tnd_format_string("%s/step-%08" PRIu64, self->dir, step);
-    own.evaluate = place;
+    own.load.evaluate = place;
     own.watch = false;
+    request.options = &own;
     fflush(NULL);
     pid_t process = fork();
     if (process == 0) {
         sigprocmask(SIG_SETMASK, &self->before, NULL);
-        exit(self->run(&own));
+        exit(self->run(&request));
     }
     int code = TND_EXIT_FAILED;
     if (process < 0)
@@ -124,7 +128,7 @@ static int watch_folder(watch_t *self)
             return code != TND_EXIT_OK ? code : TND_EXIT_DRAINED;
         if (!written && self->last > 0)
             return TND_EXIT_OK;
-        if (!written && !told && !self->request->quiet)
+        if (!written && !told && !self->options->log.quiet)
             tnd_complain("run", "waits for a run that writes checkpoints to %s", self->dir);
         told = true;
         siginfo_t info;
@@ -136,14 +140,15 @@ static int watch_folder(watch_t *self)
 
 int tnd_evaluations_run(const tnd_request_t *request, int (*run)(const tnd_request_t *request))
 {
-    watch_t self = {.request = request, .run = run};
-    if (request->host != NULL)
+    const tnd_run_options_t *options = request->options;
+    watch_t self = {.request = request, .options = options, .run = run};
+    if (options->host != NULL)
         return tnd_usage_error("run", "--watch evaluates in one process, without --host");
-    if (strcmp(request->evaluate, "best") == 0)
+    if (strcmp(options->load.evaluate, "best") == 0)
         return tnd_usage_error("run",
                                "--watch evaluates each new checkpoint, and the best is one of "
                                "them: leave out --watch, or name a folder");
-    if (!tnd_load_resumes(request, "run"))
+    if (!tnd_load_resumes(request, &options->load, NULL, "run"))
         return TND_EXIT_USAGE;
     int code = find_folder(&self);
     if (code != TND_EXIT_OK)

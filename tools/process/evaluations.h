@@ -10,7 +10,7 @@
 
 #include "tools/cli/command.h"
 
-/*  `run` evaluates one checkpoint, that of request->evaluate, and returns the exit code of the command.
+/*  `run` evaluates one checkpoint, the one that --evaluate names, and returns the exit code of the command.
  *  Returns the code of the last evaluation, or of the first that failed. */
 int tnd_evaluations_run(const tnd_request_t *request, int (*run)(const tnd_request_t *request));
 

@@ -30,6 +30,7 @@ typedef struct {
 
 struct tnd_process_supervisor {
     tnd_request_t request;
+    tnd_run_options_t options;
     const tnd_plan_t *plan;
     tnd_session_t *session;
     tnd_log_t *log;
@@ -60,7 +61,8 @@ static void start(tnd_process_supervisor_t *self, kept_t *kept)
     sigset_t none;
     sigemptyset(&none);
     tnd_child_terms_t terms = {.out = -1, .err = -1, .death_signal = SIGKILL, .mask = &none};
-    char **words = tnd_child_words(&self->request, name_of(self, kept), false, false);
+    char **words =
+        tnd_child_words(&self->request, &self->options, name_of(self, kept), false, false);
     bool started = tnd_child_start(&kept->process, words, &terms);
     tnd_child_words_free(words);
     kept->pidfd = started ? pidfd_open(kept->process.pid, 0) : -1;
@@ -187,27 +189,30 @@ static void free_supervisor(tnd_process_supervisor_t *self)
 }
 
 tnd_status_t tnd_process_supervisor_begin(tnd_process_supervisor_t **self_p,
-                                          const tnd_request_t *request, const tnd_plan_t *plan,
+                                          const tnd_request_t *request,
+                                          const tnd_run_options_t *options, const tnd_plan_t *plan,
                                           uint32_t host, tnd_session_t *session, tnd_log_t *log,
                                           tnd_error_t *error)
 {
+    const tnd_setting_list_t *given = &options->load.settings;
     tnd_process_supervisor_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->request = *request;
+    self->options = *options;
     self->plan = plan;
     self->session = session;
     self->log = log;
-    self->settings = tnd_allocate_zeroed(request->setting_count + 1, sizeof *self->settings);
+    self->settings = tnd_allocate_zeroed(given->count + 1, sizeof *self->settings);
     self->kept = tnd_allocate_zeroed(plan->host_count, sizeof *self->kept);
     self->pollfds = tnd_allocate_zeroed(plan->host_count + 1u, sizeof *self->pollfds);
     self->stop_fd = eventfd(0, EFD_CLOEXEC);
     int reason = errno;
-    for (size_t i = 0; i < request->setting_count; i++)
-        self->settings[i] = request->settings[i];
+    for (size_t i = 0; i < given->count; i++)
+        self->settings[i] = given->items[i];
     snprintf(self->port, sizeof self->port, "%u", (unsigned)tnd_session_port(session));
-    self->settings[request->setting_count] = (tnd_setting_t){.key = "port", .value = self->port};
-    self->request.settings = self->settings;
-    self->request.setting_count += plan->hosts[0].port == 0;
-    self->request.quiet = true;
+    self->settings[given->count] = (tnd_setting_t){.key = "port", .value = self->port};
+    self->options.load.settings.items = self->settings;
+    self->options.load.settings.count += plan->hosts[0].port == 0;
+    self->options.log.quiet = true;
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
             self->kept[self->count++] =

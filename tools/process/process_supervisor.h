@@ -9,8 +9,7 @@
 #define TND_TOOLS_PROCESS_PROCESS_SUPERVISOR_H
 
 #include "runtime/host/session.h"
-#include "tools/cli/command.h"
-#include "tools/cli/log.h"
+#include "tools/launch/run_options.h"
 
 typedef struct tnd_process_supervisor tnd_process_supervisor_t;
 
@@ -18,7 +17,8 @@ typedef struct tnd_process_supervisor tnd_process_supervisor_t;
 bool tnd_process_supervisor_wanted(const tnd_plan_t *plan, uint32_t host);
 /*  Errors: TND_FAILED if the system allows no thread or descriptor. */
 tnd_status_t tnd_process_supervisor_begin(tnd_process_supervisor_t **self_p,
-                                          const tnd_request_t *request, const tnd_plan_t *plan,
+                                          const tnd_request_t *request,
+                                          const tnd_run_options_t *options, const tnd_plan_t *plan,
                                           uint32_t host, tnd_session_t *session, tnd_log_t *log,
                                           tnd_error_t *error) TND_CHECKED;
 /*  The session must not be used afterwards; processes that still run are told to end. */

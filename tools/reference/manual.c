@@ -123,7 +123,7 @@ static void put_codes(FILE *out, const char *codes)
 
 static void put_option(FILE *out, const tnd_argument_t *argument)
 {
-    const char *brief = tnd_argument_brief(argument->name);
+    const char *brief = argument->brief;
     fputs(".TP\n\\fB", out);
     if (brief != NULL) {
         put_text(out, brief);
@@ -168,7 +168,7 @@ void tnd_manual_print_command(FILE *out, const tnd_command_t *command)
     fputs(".SH SYNOPSIS\n.B tundish ", out);
     put_text(out, command->name);
     fputc('\n', out);
-    if (command->arguments[0] != NULL)
+    if (command->argument_count > 0)
         fputs(".RI [ options ]\n", out);
     if (*command->operands != '\0') {
         fputs(".I ", out);
@@ -178,8 +178,8 @@ void tnd_manual_print_command(FILE *out, const tnd_command_t *command)
     fputs(".SH DESCRIPTION\n", out);
     put_paragraphs(out, command->details);
     fputs(".SH OPTIONS\n", out);
-    for (size_t i = 0; command->arguments[i] != NULL; i++)
-        put_option(out, tnd_argument_find(command->arguments[i]));
+    for (size_t i = 0; i < command->argument_count; i++)
+        put_option(out, tnd_argument_described(&command->arguments[i]));
     fputs(".TP\n\\fB\\-\\-help\\fR\nprints this in short\n", out);
     put_codes(out, command->codes);
     put_see_also(out, command->name);

@@ -63,6 +63,7 @@ typedef enum {
 
 typedef struct {
     const tnd_request_t *request;
+    const tnd_run_options_t *options;
     tnd_hostlist_t list;
     machine_t *machines;
     uint32_t count, running;
@@ -466,13 +467,15 @@ static void name_silent(up_t *up, uint64_t now)
 /* --- what is sent ----------------------------------------------------------------------------- */
 
 /*  Options, variables and files, which are the same for all. */
-static int prepare_files(up_t *up, const tnd_request_t *request)
+static int prepare_files(up_t *up, const tnd_run_options_t *options)
 {
+    const tnd_request_t *request = up->request;
     tnd_sent_run_t sent;
     tnd_error_t error;
     if (tnd_sent_run_load(&sent, request->files, request->file_count, &error) != TND_OK)
         return tnd_usage_error("up", "%s", error.text);
-    char **line = tnd_child_words(request, NULL, true, true); /* tundish run OPTIONS -- FILES */
+    char **line =
+        tnd_child_words(request, options, NULL, true, true); /* tundish run OPTIONS -- FILES */
     size_t used = 0, count = 0;
     while (line[count] != NULL)
         count++;
@@ -481,14 +484,14 @@ static int prepare_files(up_t *up, const tnd_request_t *request)
         sent.words[used++] = tnd_copy_string(line[i]);
     tnd_child_words_free(line);
     sent.words[used++] = tnd_copy_string("--launch=hand");
-    if (request->meet != NULL)
-        sent.words[used++] = tnd_format_string("--meet=%s", request->meet);
+    if (options->meet != NULL)
+        sent.words[used++] = tnd_format_string("--meet=%s", options->meet);
     sent.variables = tnd_allocate_zeroed(5, sizeof *sent.variables);
     sent.variables[0] = tnd_format_string("TUNDISH_HOSTS=%zu", up->list.count);
     sent.variables[1] = tnd_format_string("TUNDISH_JOB=up-%" PRIx64 "-%d",
                                           tnd_clock_read(CLOCK_REALTIME), (int)getpid());
     sent.variables[2] = tnd_format_string(
-        "TUNDISH_LEADER=%s", request->leader != NULL ? request->leader : up->list.names[0]);
+        "TUNDISH_LEADER=%s", options->leader != NULL ? options->leader : up->list.names[0]);
     up->bytes = tnd_sent_run_write(&sent, &up->size);
     tnd_sent_run_free(&sent);
     return TND_EXIT_OK;
@@ -520,7 +523,7 @@ static void drop_first(up_t *up)
  *  left over can take part. */
 static void begin_first(up_t *up)
 {
-    tnd_request_t request = *up->request;
+    tnd_run_options_t options = *up->options;
     for (uint32_t i = 0; i < up->count; i++)
         if (up->machines[i].pid > 0)
             end_command(&up->machines[i], SIGKILL);
@@ -529,10 +532,10 @@ static void begin_first(up_t *up)
     if (up->drops)
         drop_first(up);
     if (up->keeps)
-        request.resume = "latest";
+        options.load.resume = "latest";
     free(up->bytes);
     up->bytes = NULL;
-    if (prepare_files(up, &request) != TND_EXIT_OK)
+    if (prepare_files(up, &options) != TND_EXIT_OK)
         fail(up, TND_EXIT_FAILED, 0);
     for (uint32_t i = 0; i < up->count; i++) {
         forget(&up->machines[i]);
@@ -661,7 +664,7 @@ static int prepare_machines(up_t *up)
         machine_t *machine = &up->machines[i];
         machine->name = up->list.names[i];
         machine->words =
-            tnd_remote_command_new(up->request->via, machine->name, machine->name, ours, &error);
+            tnd_remote_command_new(up->options->via, machine->name, machine->name, ours, &error);
         if (machine->words == NULL)
             return tnd_usage_error("up", "--on: %s: %s", machine->name, error.text);
         machine->command = join(machine->words);
@@ -674,7 +677,7 @@ static int prepare_machines(up_t *up)
 static int check(up_t *up)
 {
     const tnd_request_t *request = up->request;
-    tnd_graph_t *graph = tnd_load_form(request, request->files, request->file_count);
+    tnd_graph_t *graph = tnd_load_form(&up->options->load, request->files, request->file_count);
     int code = tnd_launch_fits(graph, "up", (uint32_t)up->list.count);
     if (code == TND_EXIT_OK) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
@@ -683,7 +686,7 @@ static int check(up_t *up)
         up->keeps = plan->checkpoint != NULL;
         up->dead_after_ns = plan->dead_after_ns;
         up->least = plan->least;
-        up->may_drop = plan->least > 0 && plan->rest_first == 0 && request->leader == NULL;
+        up->may_drop = plan->least > 0 && plan->rest_first == 0 && up->options->leader == NULL;
         if (plan->least > 0) {
             up->spare_first = plan->rest_first > 0 ? plan->rest_first : 1; /* rank 0 leads */
             up->spare_end = plan->rest_first + plan->rest_count;
@@ -695,20 +698,20 @@ static int check(up_t *up)
 
 static int prepare(up_t *up)
 {
-    const tnd_request_t *request = up->request;
+    const tnd_run_options_t *options = up->options;
     tnd_error_t error;
-    if (request->via == NULL)
+    if (options->via == NULL)
         return tnd_usage_error("up", "--on needs --via, the command that reaches a machine, such "
                                      "as 'ssh {address}'");
-    if (tnd_remote_command_check(request->via, &error) != TND_OK)
+    if (tnd_remote_command_check(options->via, &error) != TND_OK)
         return tnd_usage_error("up", "%s", error.text);
-    if (request->leader != NULL && request->meet != NULL)
+    if (options->leader != NULL && options->meet != NULL)
         return tnd_usage_error("up", "%s", tnd_launch_two_places);
-    int code = read_list(up, request->on);
+    int code = read_list(up, options->on);
     if (code == TND_EXIT_OK)
         code = check(up);
     if (code == TND_EXIT_OK)
-        code = prepare_files(up, request);
+        code = prepare_files(up, options);
     if (code == TND_EXIT_OK)
         code = prepare_machines(up);
     if (code == TND_EXIT_OK &&
@@ -722,8 +725,10 @@ static int prepare(up_t *up)
 
 int tnd_machines_run(const tnd_request_t *request)
 {
-    up_t up = {.request = request, .terminal = tnd_terminal_look(STDOUT_FILENO)};
-    if (!tnd_log_init(&up.log, "up", request))
+    up_t up = {.request = request,
+               .options = request->options,
+               .terminal = tnd_terminal_look(STDOUT_FILENO)};
+    if (!tnd_log_init(&up.log, "up", &up.options->log))
         return TND_EXIT_USAGE;
     tnd_signals_expect();
     int code = prepare(&up);

@@ -30,14 +30,14 @@ static int await(const char *verb, const char *name, pid_t child)
     return TND_EXIT_PEER;
 }
 
-int tnd_remote_touch(const tnd_request_t *request, const char *verb, const char *host,
-                     const char *address)
+int tnd_remote_touch(const tnd_request_t *request, const char *via, const char *verb,
+                     const char *host, const char *address)
 {
     const char *ours[WORDS] = {verb};
     tnd_error_t error;
-    if (tnd_remote_command_check(request->via, &error) != TND_OK)
+    if (tnd_remote_command_check(via, &error) != TND_OK)
         return tnd_usage_error(verb, "%s", error.text);
-    if (host[0] == '\0' && strstr(request->via, "{host}") != NULL)
+    if (host[0] == '\0' && strstr(via, "{host}") != NULL)
         return tnd_usage_error(verb, "--leader gives an address, not the name for {host} in --via");
     for (size_t i = 0; i < request->file_count; i++) {
         if (i + 2 >= WORDS || !tnd_remote_command_is_plain(request->files[i]))
@@ -47,7 +47,7 @@ int tnd_remote_touch(const tnd_request_t *request, const char *verb, const char 
                                    request->files[i]);
         ours[i + 1] = request->files[i];
     }
-    char **words = tnd_remote_command_new(request->via, host, address, ours, &error);
+    char **words = tnd_remote_command_new(via, host, address, ours, &error);
     if (words == NULL) {
         tnd_complain(verb, "host %s (%s): %s", host, address, error.text);
         return TND_EXIT_PEER;

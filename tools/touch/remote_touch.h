@@ -10,7 +10,7 @@
 
 /*  `host` may be "" if only the address is known.  Returns the exit code of the subcommand there, or
  *  TND_EXIT_USAGE or TND_EXIT_PEER, after it has reported why it did not run. */
-int tnd_remote_touch(const tnd_request_t *request, const char *verb, const char *host,
-                     const char *address);
+int tnd_remote_touch(const tnd_request_t *request, const char *via, const char *verb,
+                     const char *host, const char *address);
 
 #endif

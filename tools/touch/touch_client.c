@@ -144,7 +144,10 @@ tnd_touch_result_t tnd_touch_send(const char *run, uint64_t session, tnd_touch_t
     return result;
 }
 
-const char *const tnd_touch_arguments[] = {"--via", "--leader", NULL};
+const tnd_argument_t tnd_touch_arguments[] = {
+    {TND_COMMON("--via", tnd_touch_options_t, via)},
+    {TND_COMMON("--leader", tnd_touch_options_t, leader)},
+};
 
 /*  The address in "10.0.0.1:7100" or "[fe80::1]:7100"; false: there is none. */
 static bool take_address(const char *leader, char *address, size_t room)
@@ -163,16 +166,17 @@ static bool take_address(const char *leader, char *address, size_t room)
 
 /*  Runs the subcommand where the leader is; -1: it is on this machine, or which machine is not
  *  known. */
-static int touch_elsewhere(const tnd_request_t *request, const char *run, const char *verb)
+static int touch_elsewhere(const tnd_request_t *request, const tnd_touch_options_t *options,
+                           const char *run, const char *verb)
 {
     char address[128], host[64] = "", text[640];
-    if (request->leader != NULL) {
-        if (!take_address(request->leader, address, sizeof address))
+    if (options->leader != NULL) {
+        if (!take_address(options->leader, address, sizeof address))
             return tnd_usage_error(verb,
                                    "--leader takes an address and port, such as "
                                    "10.0.0.1:7100, not '%s'",
-                                   request->leader);
-        return tnd_remote_touch(request, verb, host, address);
+                                   options->leader);
+        return tnd_remote_touch(request, options->via, verb, host, address);
     }
     tnd_run_choice_t choice;
     tnd_run_choice_read(&choice, run);
@@ -184,19 +188,20 @@ static int touch_elsewhere(const tnd_request_t *request, const char *run, const 
         snprintf(host, sizeof host, "%s", process->record.hosts[0].name);
     }
     tnd_inspection_destroy(&look);
-    return elsewhere ? tnd_remote_touch(request, verb, host, address) : -1;
+    return elsewhere ? tnd_remote_touch(request, options->via, verb, host, address) : -1;
 }
 
-int tnd_touch_command(const tnd_request_t *request, size_t own, tnd_touch_t *touch)
+int tnd_touch_command(const tnd_request_t *request, const tnd_touch_options_t *options, size_t own,
+                      tnd_touch_t *touch)
 {
     const char *run = request->file_count > own ? request->files[own] : NULL;
     bool again = touch->verb == TND_TOUCH_START_AGAIN; /* `restart --run` */
     const char *verb = tnd_touch_verb(again ? TND_TOUCH_RESTART : touch->verb);
     char text[640];
-    if (request->leader != NULL && request->via == NULL)
+    if (options->leader != NULL && options->via == NULL)
         return tnd_usage_error(verb, "a control port only shows a run: add --via 'ssh {address}', "
                                      "and the command runs there");
-    int code = request->via != NULL ? touch_elsewhere(request, run, verb) : -1;
+    int code = options->via != NULL ? touch_elsewhere(request, options, run, verb) : -1;
     if (code >= 0)
         return code;
     tnd_touch_result_t result = tnd_touch_send(run, 0, touch, text, sizeof text);

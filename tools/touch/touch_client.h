@@ -24,13 +24,19 @@ typedef enum {
 tnd_touch_result_t tnd_touch_send(const char *run, uint64_t session, tnd_touch_t *touch, char *text,
                                   size_t room);
 
+typedef struct {
+    const char *via, *leader; /* NULL: not given */
+} tnd_touch_options_t;
+
 /*  Runs a subcommand that is a touch: sends it, prints the answer, returns the exit code.  The name of
  *  the run is the operand after `own` others; without it, the only run is meant.  With --via the
  *  subcommand runs on the machine of the leader, unless that is this one. */
-int tnd_touch_command(const tnd_request_t *request, size_t own, tnd_touch_t *touch);
+int tnd_touch_command(const tnd_request_t *request, const tnd_touch_options_t *options, size_t own,
+                      tnd_touch_t *touch);
 
 /*  The options of such a subcommand, and what its help says of them. */
-extern const char *const tnd_touch_arguments[];
+extern const tnd_argument_t tnd_touch_arguments[2];
+#define TND_TOUCH_ARGUMENTS TND_ARGUMENTS(tnd_touch_arguments, tnd_touch_options_t)
 #define TND_TOUCH_ELSEWHERE                                                                        \
     "\n"                                                                                           \
     "With --via 'ssh {address}' the command runs on the machine of the leader, which a process "   \

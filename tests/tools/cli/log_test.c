@@ -27,8 +27,8 @@ TestSuite(log, .init = cr_redirect_stderr);
 static tnd_log_t made(bool json)
 {
     tnd_log_t log;
-    tnd_request_t request = {.log_level = "info", .log_json = json};
-    cr_assert(tnd_log_init(&log, "run", &request));
+    tnd_log_options_t options = {.level = "info", .json = json};
+    cr_assert(tnd_log_init(&log, "run", &options));
     return log;
 }
 
