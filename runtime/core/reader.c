@@ -10,7 +10,7 @@
 /*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
 enum { LATE_MOST = 6 };
 
-enum { WORKER_MASK = (1 << 28) - 1 };
+enum { WORKER_MASK = (1 << 27) - 1 };
 
 typedef enum {
     TICKET_WAITING,
@@ -22,8 +22,9 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
-    uint32_t worker : 28; /* index; of TICKET_SENT */
+    uint32_t worker : 27; /* index; of TICKET_SENT */
     uint32_t state : 4;   /* ticket_state_t */
+    uint32_t is_cut : 1;  /* it had more positions when it was sent */
 } ticket_t;
 
 typedef struct {
@@ -305,8 +306,10 @@ static uint32_t search(const tnd_reader_core_t *self, uint32_t epoch, uint64_t f
 static void end_before(const tnd_reader_core_t *self, uint32_t at, uint32_t epoch, uint64_t first)
 {
     ticket_t *before = &self->tickets[at - (at > self->head)];
-    if (at > self->head && before->epoch == epoch && before->count > first - before->first)
-        before->count = (uint32_t)(first - before->first);
+    if (at == self->head || before->epoch != epoch || before->count <= first - before->first)
+        return;
+    before->count = (uint32_t)(first - before->first);
+    before->is_cut = before->state == TICKET_SENT;
 }
 
 static void move(tnd_reader_core_t *self, uint32_t to, uint32_t from, uint32_t count)
@@ -430,7 +433,7 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
         if (msg->ticket.attempt <= self->tickets[at].attempt)
             return;
         /* A ticket that was cut, or has another budget, is another one. */
-        bool is_overdue = self->tickets[at].state == TICKET_SENT &&
+        bool is_overdue = self->tickets[at].state == TICKET_SENT && !self->tickets[at].is_cut &&
                           self->tickets[at].count == count &&
                           self->tickets[at].budget == msg->ticket.budget;
         worker_t *late = is_overdue ? &self->workers[self->tickets[at].worker] : NULL;
@@ -448,6 +451,7 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
     self->tickets[at].count = count;
     self->tickets[at].budget = msg->ticket.budget;
     self->tickets[at].attempt = msg->ticket.attempt;
+    self->tickets[at].is_cut = false;
     if (self->held != NULL)
         self->held[at] = msg->ticket.held;
     set_state(self, at, TICKET_WAITING);

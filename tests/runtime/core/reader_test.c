@@ -272,6 +272,24 @@ Test(reader, parts_of_a_ticket_are_forgotten_one_by_one)
     free(self);
 }
 
+/*  The block of the whole ticket names that, so the join cannot use it for a piece of it. */
+Test(reader, the_first_piece_of_a_cut_ticket_is_read_although_a_later_one_came_before)
+{
+    tnd_reader_core_t *self = make(16, 1);
+    tnd_msg_t first = ticket(0, 0, 5, 1), second = ticket(0, 5, 5, 1);
+    worker_up(self, WORKERS, 9);
+    give(self, 0, 0, 0);
+    reads_first(self, 0);
+    tnd_reader_core_ticket(self, &second);
+    reads_first(self, 5);
+    tnd_reader_core_ticket(self, &first);
+    cr_assert_eq(reads(self).msg.ticket.count, 5);
+    first.ticket.attempt = 2;
+    tnd_reader_core_ticket(self, &first); /* overdue, and no other worker could take it */
+    is_idle(self);
+    free(self);
+}
+
 Test(reader, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
 {
     tnd_reader_core_t *self = make(64, 4);
