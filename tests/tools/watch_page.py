@@ -97,6 +97,8 @@ def test_a_narrow_page_has_an_upright_graph_that_can_be_read(folder):
             along, across = ("lefts", "tops") if width == 1280 else ("tops", "lefts")
             same((seen[along], len({round(one) for one in seen[across]})), (sorted(seen[along]), 1), width)
             assert seen[along][2] > seen[along][0] + 70, seen
+            cut = page.value("""[...document.querySelectorAll(".scroll")].map(one => one.scrollWidth - one.clientWidth)""")
+            assert width == 400 or max(cut) == 0, ("tables are cut", width, cut)
         same(page.complaints, [])
 
 
