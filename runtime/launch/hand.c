@@ -14,6 +14,7 @@ static tnd_status_t hand_read(const char *const *environment, tnd_launch_t *laun
 const tnd_launcher_t tnd_launcher_hand = {
     .name = "hand",
     .start = "a script that sets TUNDISH_RANK and TUNDISH_HOSTS",
+    .leader_by = "TUNDISH_LEADER",
     .marks = {"TUNDISH_RANK"},
     .read = hand_read,
 };

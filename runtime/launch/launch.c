@@ -22,6 +22,11 @@ const char *tnd_launcher_name(const tnd_launcher_t *self)
     return self != NULL ? self->name : "none";
 }
 
+const char *tnd_launcher_leader_by(const tnd_launcher_t *self)
+{
+    return self != NULL && self->leader_by != NULL ? self->leader_by : "";
+}
+
 /*  The first variable that is not set; NULL: all are. */
 static const char *find_missing(const tnd_launcher_t *self, const char *const *environment)
 {

@@ -48,6 +48,8 @@ tnd_status_t tnd_launch_read(tnd_launch_t *self, const char *const *environment,
 
 /*  The name for --launch, such as "slurm"; "none" for NULL. */
 const char *tnd_launcher_name(const tnd_launcher_t *self);
+/*  The variable that names the leader, for errors; "" for NULL and launchers without one. */
+const char *tnd_launcher_leader_by(const tnd_launcher_t *self);
 /*  What is known, in words: "slurm job 17, rank 2 of 3". */
 const char *tnd_launch_text(const tnd_launch_t *self, char *text, size_t room);
 

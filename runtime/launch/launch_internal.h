@@ -9,6 +9,8 @@
 struct tnd_launcher {
     const char *name;  /* of --launch */
     const char *start; /* what starts such processes, for errors */
+    /*  The variable that tells where rank 0 is; NULL: none does. */
+    const char *leader_by;
     /*  The variables that are all set in its processes; NULL after the last. */
     const char *marks[4];
     /*  Whether processes with these marks are its own; NULL: they are. */

@@ -45,6 +45,7 @@ static tnd_status_t slurm_read(const char *const *environment, tnd_launch_t *lau
 const tnd_launcher_t tnd_launcher_slurm = {
     .name = "slurm",
     .start = "`srun`",
+    .leader_by = "SLURM_STEP_NODELIST",
     .marks = {"SLURM_STEP_ID"},
     .owns = slurm_owns,
     .read = slurm_read,

@@ -31,8 +31,10 @@ static tnd_status_t parse(const char *text, json_t **root_p, tnd_error_t *error)
     json_error_t why;
     *root_p = json_loads(text, JSON_REJECT_DUPLICATES, &why);
     if (*root_p == NULL)
-        return tnd_fail(error, "TF_CONFIG:%d:%d: not JSON: %.150s%s", why.line, why.column,
-                        why.text, is_comment(text, why.position) ? "; JSON has no comments" : "");
+        return tnd_fail(error, "TF_CONFIG:%d:%d: not JSON: %.150s%s%s", why.line, why.column,
+                        why.text,
+                        is_comment(text, why.position) ? "; JSON has no comments" : ": write ",
+                        is_comment(text, why.position) ? "" : example);
     if (json_is_object(*root_p))
         return TND_OK;
     json_decref(*root_p);
@@ -69,16 +71,22 @@ static tnd_status_t read_tasks(const config_t *self, const char *type, uint32_t 
 static tnd_status_t read_index(const config_t *self, uint32_t *index_p)
 {
     const json_t *index = json_object_get(self->task, "index");
+    char shown[64] = "not a whole number";
     uint64_t value = 0;
     bool good = index == NULL || (json_is_integer(index) && json_integer_value(index) >= 0);
-    if (json_is_integer(index))
+    if (json_is_integer(index)) {
         value = (uint64_t)json_integer_value(index);
+        snprintf(shown, sizeof shown, "%" JSON_INTEGER_FORMAT, json_integer_value(index));
+    }
+    if (json_is_string(index))
+        snprintf(shown, sizeof shown, "`%.48s`", json_string_value(index));
     if (json_is_string(index))
         good = tnd_quantity_u64(json_string_value(index), &value) == TND_QUANTITY_OK;
     if (!good || value >= TND_LAUNCH_UNKNOWN)
         return tnd_fail(self->error,
-                        "TF_CONFIG: `index` of `task` is not a whole number: write 0 for the first "
-                        "task of its type");
+                        "TF_CONFIG: `index` of `task` is %s: write 0 for the first task of its "
+                        "type",
+                        shown);
     *index_p = (uint32_t)value;
     return TND_OK;
 }
@@ -98,7 +106,8 @@ static tnd_status_t read_task(const config_t *self, tnd_launch_t *launch)
     if (strcmp(type, "evaluator") == 0)
         return tnd_fail(self->error,
                         "TF_CONFIG: the task is an `evaluator`, which takes no part in the "
-                        "cluster: start it without TF_CONFIG, as a run of its own");
+                        "cluster: start it by `tundish run --launch none --evaluate DIR --watch`, "
+                        "with the folder of the checkpoints");
     TND_TRY(read_index(self, &tasks->index));
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         if (strcmp(type, types[t].type) != 0)
@@ -183,6 +192,7 @@ static tnd_status_t tf_config_read(const char *const *environment, tnd_launch_t 
 const tnd_launcher_t tnd_launcher_tf_config = {
     .name = "tf_config",
     .start = "a script that sets TF_CONFIG with a `cluster`",
+    .leader_by = "TF_CONFIG",
     .marks = {"TF_CONFIG"},
     .read = tf_config_read,
 };

@@ -168,7 +168,11 @@ static tnd_meeting_end_t listen_at(meeting_t *self)
     for (uint32_t i = 0; i < place->port_count; i++) {
         snprintf(endpoint, sizeof endpoint, "tcp://%s:%" PRIu32, listening_address(self),
                  place->ports[i]);
-        (void)tnd_fail(self->error, "another run has port %" PRIu32, place->ports[i]);
+        (void)tnd_fail(self->error,
+                       "port %" PRIu32
+                       " is that of another run, or of another process with rank 0: "
+                       "start each rank once, or write another port",
+                       place->ports[i]);
         if (!claim(place->ports[i]) || tnd_hub_bind(self->hub, 0, endpoint, &terms, actual,
                                                     sizeof actual, self->error) != TND_OK)
             continue;
@@ -300,6 +304,38 @@ static void deliver(meeting_t *self, tnd_roster_t *roster)
     }
 }
 
+/*  Tells a process that comes now.  Whether one did. */
+static bool end_one(meeting_t *self, tnd_roster_t *roster, tnd_arrival_t *arrival)
+{
+    tnd_roster_request_t request;
+    tnd_error_t error;
+    if (arrival->kind != TND_ARRIVAL_MESSAGE)
+        return false;
+    bool comes = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer) &&
+                 arrival->msg.note.number == TND_ROSTER_COMES &&
+                 tnd_roster_request_read(&request, arrival->msg.note.payload, &error) == TND_OK &&
+                 tnd_roster_come(roster, &request, arrival->peer) == TND_ROSTER_TAKEN;
+    if (comes)
+        answer(self, 0, arrival->peer, TND_ROSTER_ANSWER_ENDED,
+               tnd_text_payload_of("%s", self->error->text));
+    tnd_msg_drop(&arrival->msg, arrival->carry);
+    return comes;
+}
+
+/*  Those that are just being started would wait for a leader that has ended. */
+static void end_others(meeting_t *self, tnd_roster_t *roster)
+{
+    uint64_t until = tnd_clock_now() + ended_answer_ns;
+    uint32_t missing = roster->own.size - 1 - tnd_roster_count(roster);
+    while (missing > 0 && tnd_clock_now() < until) {
+        tnd_arrival_t arrival;
+        if (tnd_hub_receive(self->hub, &arrival) == TND_OK)
+            missing -= end_one(self, roster, &arrival);
+        else if (tnd_hub_wait(self->hub, until) != TND_OK)
+            break;
+    }
+}
+
 static tnd_meeting_end_t host(meeting_t *self, tnd_roster_t *roster)
 {
     while (!tnd_roster_is_complete(roster, tnd_clock_now())) {
@@ -313,6 +349,8 @@ static tnd_meeting_end_t host(meeting_t *self, tnd_roster_t *roster)
             end = end_all(self, roster, 0);
         else if (wait_until(self, self->until_ns) != TND_OK)
             return end_with(self, TND_MEETING_MISSED, "the processes cannot be waited for");
+        if (end == TND_MEETING_ENDED)
+            end_others(self, roster);
         if (end != TND_MEETING_HELD)
             return end;
     }

@@ -150,6 +150,19 @@ static tnd_status_t find_leader(const tnd_launch_t *launch, const tnd_plan_t *pl
     return TND_OK;
 }
 
+/*  What named rank 0, for errors. */
+static const char *told_by(const tnd_launch_t *launch, const tnd_plan_t *plan,
+                           const tnd_meeting_wish_t *wish)
+{
+    if (wish->leader != NULL)
+        return "--leader";
+    const char *variable = getenv("TUNDISH_LEADER");
+    if (variable != NULL && *variable != '\0')
+        return "TUNDISH_LEADER";
+    return is_loopback(plan->hosts[0].address) ? tnd_launcher_leader_by(launch->launcher)
+                                               : "`address:` of the first host";
+}
+
 /* --- the job and its ports -------------------------------------------------------------------- */
 
 /*  What differs between two runs that are started at once. */
@@ -266,9 +279,13 @@ tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_
     *self = (tnd_meeting_place_t){.folder = whole.folder};
     TND_TRY(find_leader(launch, plan, &whole, name, sizeof name, &port, error));
     self->is_local = launch->local_size == launch->size;
-    if (self->folder == NULL)
-        TND_TRY(take_leader(self, launch, plan, name, wish->is_ended, error));
-    else if (self->is_local)
+    if (self->folder == NULL) {
+        tnd_error_t why;
+        tnd_status_t status = take_leader(self, launch, plan, name, wish->is_ended, &why);
+        if (status != TND_OK)
+            (void)tnd_fail(error, "%s: %s", told_by(launch, plan, wish), why.text);
+        TND_TRY(status);
+    } else if (self->is_local)
         snprintf(self->leader, sizeof self->leader, "127.0.0.1");
     name_job(self, launch, number);
     name_file(self, launch, plan, number);

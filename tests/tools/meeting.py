@@ -401,7 +401,11 @@ def test_what_has_to_be_written_is_said(folder):
     for variables, code, words in (
             (lost, 2, ("hand does not tell where rank 0 is: write --leader ADDRESS, or set TUNDISH_LEADER",)),
             ([{**lost[0], "TUNDISH_LEADER": "a:b"}], 2, ("the leader is `a:b`: write ADDRESS or ADDRESS:PORT",)),
-            ([{**lost[0], "TUNDISH_LEADER": "no.invalid"}], 2, ("rank 0 is at no.invalid, which has no address here",)),
+            ([{**lost[0], "TUNDISH_LEADER": "no.invalid"}], 2, ("TUNDISH_LEADER: rank 0 is at no.invalid, which has no address here",)),
+            ([{**torchrun(2, 1)[1], "MASTER_ADDR": "no.invalid", "LOCAL_WORLD_SIZE": "1", "LOCAL_RANK": "0"}], 2,
+             ("MASTER_ADDR: rank 0 is at no.invalid, which has no address here", "write --leader ADDRESS")),
+            ([{**torchrun(2, 1)[0], "MASTER_ADDR": "198.51.100.1", "LOCAL_WORLD_SIZE": "1"}], 2,
+             ("MASTER_ADDR: rank 0 runs here, but 198.51.100.1 is another machine",)),
             ([{**by_hand(2)[0], "TUNDISH_LEADER": "198.51.100.1"}], 2, ("rank 0 runs here, but 198.51.100.1 is another machine",)),
             ([{**by_hand(2)[1], "TUNDISH_LEADER": "198.51.100.1"}], 78, ("several machines", "add `insecure: true`"))):
         ((got, _, err),) = end(begin([TUNDISH, "run", path, over], variables))

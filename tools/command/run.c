@@ -65,6 +65,10 @@ typedef struct {
 /*  After a second Ctrl-C, the time for an orderly end; a step or a source may never return. */
 static const uint64_t leave_wait_ns = 500000000;
 
+/*  Same, for processes of a launcher that have met but are not all connected: those that hear of no drain
+ *  would wait for this one. */
+static const uint64_t join_wait_ns = 5000000000;
+
 /*  A start that takes longer is reported. */
 static const uint64_t start_wait_ns = 2000000000;
 
@@ -159,10 +163,10 @@ static bool end_lines(run_t *run, uint64_t until_ns)
 }
 
 /*  Before the start nothing has to be finished, and what is probed may never return. */
-static void leave_soon(run_t *run)
+static void leave_soon(run_t *run, uint64_t wait_ns)
 {
     if (!tnd_session_running(run->session))
-        run->leave_ns = tnd_clock_now() + leave_wait_ns;
+        run->leave_ns = tnd_clock_now() + wait_ns;
 }
 
 static void drain(run_t *run, const char *cause)
@@ -170,7 +174,7 @@ static void drain(run_t *run, const char *cause)
     say_signal(run, "draining; Ctrl-C ends the run at once", cause);
     run->progress.draining = true;
     run->drain_ns = tnd_clock_now() + drain_wait_ns;
-    leave_soon(run);
+    leave_soon(run, run->preempted && run->launch.size > 1 ? join_wait_ns : leave_wait_ns);
     tnd_session_drain_because(run->session, cause);
 }
 
@@ -205,7 +209,7 @@ static bool is_over(run_t *run)
     return over;
 }
 
-/*  The leader queues the job again. */
+/*  The leader queues the job again that a launcher has drained. */
 static void queue_again(run_t *run)
 {
     tnd_error_t error;
@@ -488,7 +492,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     run->over = true;
     run->code = code;
     if (outcome == TND_OUTCOME_DRAINED)
-        leave_soon(run);
+        leave_soon(run, leave_wait_ns);
     pthread_mutex_unlock(&run->lock);
     tnd_crash_arm(run->plan, NULL);
     if (is_reported(run))
@@ -509,13 +513,6 @@ static int perform(run_t *run, tnd_graph_t *graph)
     close_files(run, until);
     end_output(run, until);
     return run->end.code;
-}
-
-/*  Queues the job again if a launcher has drained the run. */
-static void requeue(run_t *run)
-{
-    if (run->preempted && run->end.outcome == TND_OUTCOME_DRAINED)
-        queue_again(run);
 }
 
 /*  Whether the model of --save can be written, as far as that is known before the start. */
@@ -723,8 +720,8 @@ static int run_graph(const tnd_request_t *request)
         code = prepare(&run, &own);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
-        if (code == TND_EXIT_DRAINED)
-            requeue(&run);
+        if (code == TND_EXIT_DRAINED && run.preempted && run.end.outcome == TND_OUTCOME_DRAINED)
+            queue_again(&run);
         again = run.end.outcome == TND_OUTCOME_AGAIN && !run.plan->hosts[run.host].isolated;
         run.start = again ? next_start(&run) : run.start;
         tnd_run_account_free(&run.account);

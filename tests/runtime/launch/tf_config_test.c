@@ -86,7 +86,7 @@ Test(tf_config, errors_say_what_to_write)
          "TF_CONFIG:2:21: not JSON: '}' expected near '/'; JSON has no comments"},
         {"{\"cluster\": {\n# one\n}}",
          "TF_CONFIG:2:1: not JSON: string or '}' expected near '#'; JSON has no comments"},
-        {"x", "TF_CONFIG:1:1: not JSON: '[' or '{' expected near 'x'"},
+        {"x", "TF_CONFIG:1:1: not JSON: '[' or '{' expected near 'x': " WRITE},
         {"[]", "TF_CONFIG is not a JSON object: " WRITE},
         {"{\"cluster\": []}", "TF_CONFIG: `cluster` is not an object: " WRITE},
         {"{\"cluster\": {\"ps\": [\"a:1\"]}}", "TF_CONFIG: `cluster` has no `worker`: " WRITE},
@@ -107,13 +107,17 @@ Test(tf_config, errors_say_what_to_write)
          "TF_CONFIG: the task is chief 0, but `cluster` has 0 of them: write an `index` below "
          "that, counted from 0"},
         {WORKERS "{\"type\": \"worker\", \"index\": -1}}",
-         "TF_CONFIG: `index` of `task` is not a whole number: write 0 for the first task of its "
-         "type"},
+         "TF_CONFIG: `index` of `task` is -1: write 0 for the first task of its type"},
+        {WORKERS "{\"type\": \"worker\", \"index\": \"x\"}}",
+         "TF_CONFIG: `index` of `task` is `x`: write 0 for the first task of its type"},
+        {WORKERS "{\"type\": \"worker\", \"index\": 1.5}}",
+         "TF_CONFIG: `index` of `task` is not a whole number: write 0 for the first task of "
+         "its type"},
         {WORKERS "{\"type\": \"master\", \"index\": 0}}",
          "TF_CONFIG: the `type` of `task` is `master`: write chief, worker or ps"},
         {WORKERS "{\"type\": \"evaluator\", \"index\": 0}}",
-         "TF_CONFIG: the task is an `evaluator`, which takes no part in the cluster: start it "
-         "without TF_CONFIG, as a run of its own"},
+         "TF_CONFIG: the task is an `evaluator`, which takes no part in the cluster: start it by "
+         "`tundish run --launch none --evaluate DIR --watch`, with the folder of the checkpoints"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tnd_launch_t launch;
