@@ -40,8 +40,9 @@ tnd_status_t tnd_requeue(tnd_error_t *error)
         ;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return TND_OK;
-    return tnd_fail(error,
-                    "`scontrol requeue %s` failed: unless Slurm has queued the job again itself, as it "
-                    "does after the loss of a node, submit it again to resume from the checkpoint",
-                    job);
+    return tnd_fail(
+        error,
+        "`scontrol requeue %s` failed: unless Slurm has queued the job again itself, as it "
+        "does after the loss of a node, submit it again to resume from the checkpoint",
+        job);
 }
