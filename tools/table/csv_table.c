@@ -576,19 +576,42 @@ static uint32_t run_of(const csv_table_t *self, uint32_t first, bool *missing_p)
     return f - first;
 }
 
+/*  Whether a text that means that a number is missing is listed in `na`, for fields of numbers. */
+static bool is_na(const csv_table_t *self, uint32_t text)
+{
+    for (uint32_t f = 0; f < self->count; f++)
+        if (use_of(self, &self->fields[f]) == AS_NUMBER && self->fields[f].absent[text])
+            return true;
+    return false;
+}
+
 static void print_na(const csv_table_t *self, FILE *out)
 {
     bool any = false;
     for (uint32_t i = 0; i < TND_CELL_ABSENT; i++) {
-        bool used = false;
-        for (uint32_t f = 0; f < self->count; f++)
-            used =
-                used || (use_of(self, &self->fields[f]) == AS_NUMBER && self->fields[f].absent[i]);
-        if (used)
+        if (is_na(self, i)) {
             fprintf(out, "%s\"%s\"", any ? ", " : "          na: [", tnd_cell_absent[i]);
-        any = any || used;
+            any = true;
+        }
     }
     fputs(any ? "]\n" : "", out);
+}
+
+/*  Whether rows lack a text: `na` is for all fields, so what it lists is not a class. */
+static bool lacks_text(const csv_table_t *self, const field_t *field)
+{
+    bool lacks = field->empty > 0;
+    for (uint32_t i = 0; i < TND_CELL_ABSENT; i++)
+        lacks = lacks || (field->absent[i] && is_na(self, i));
+    return lacks;
+}
+
+static void print_classes(const csv_table_t *self, field_t *field, FILE *out)
+{
+    for (uint32_t i = 0; i < TND_CELL_ABSENT; i++)
+        if (is_na(self, i))
+            tnd_text_classes_remove(&field->classes, tnd_cell_absent[i]);
+    tnd_text_classes_print(&field->classes, field->name, lacks_text(self, field), out);
 }
 
 /*  x, x2, x3 ..., none of which is a field. */
@@ -663,7 +686,7 @@ static void csv_table_print(void *context, const char *record, FILE *out)
             continue;
         }
         char missing[48] = "";
-        if (field->empty > 0)
+        if (lacks_text(self, field))
             snprintf(missing, sizeof missing, "\"%s\"",
                      use_of(self, field) == AS_CLASS ? tnd_missing_class : "");
         if (use_of(self, field) == AS_INTEGER)
@@ -678,8 +701,7 @@ static void csv_table_print(void *context, const char *record, FILE *out)
     }
     for (uint32_t f = 0; f < self->count; f++)
         if (use_of(self, &self->fields[f]) == AS_CLASS)
-            tnd_text_classes_print(&self->fields[f].classes, self->fields[f].name,
-                                   self->fields[f].empty > 0, out);
+            print_classes(self, &self->fields[f], out);
 }
 
 const tnd_record_table_t tnd_csv_table = {

@@ -22,6 +22,16 @@ void tnd_text_classes_add(tnd_text_classes_t *self, const char *text)
         strcpy(self->items[self->count++], text);
 }
 
+void tnd_text_classes_remove(tnd_text_classes_t *self, const char *text)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (strcmp(self->items[i], text) == 0) {
+            memmove(self->items[i], self->items[--self->count], sizeof self->items[i]);
+            return;
+        }
+    }
+}
+
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows)
 {
     return !self->many && !self->foreign && self->count > 0 && 2 * self->count <= rows;
@@ -53,6 +63,7 @@ void tnd_text_classes_print(tnd_text_classes_t *self, const char *column, bool m
         fprintf(out, ": %" PRIu32, i);
     }
     if (missing)
-        fprintf(out, ", \"%s\": %" PRIu32, tnd_missing_class, self->count);
+        fprintf(out, "%s\"%s\": %" PRIu32, self->count > 0 ? ", " : "", tnd_missing_class,
+                self->count);
     fputs("}}}\n", out);
 }

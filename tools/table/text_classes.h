@@ -22,6 +22,8 @@ extern const char tnd_missing_class[];
 
 /*  Adds a text of fewer than TND_CLASS_TEXT_MAX bytes, unless it is there. */
 void tnd_text_classes_add(tnd_text_classes_t *self, const char *text);
+/*  Takes a text out again, if it is there. */
+void tnd_text_classes_remove(tnd_text_classes_t *self, const char *text);
 /*  Whether the texts of `rows` rows are classes: each occurs twice on average. */
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows);
 /*  A comment for a column of texts that are not classes. */
