@@ -19,10 +19,10 @@ from tfrecord import framed
 DRAW = numpy.random.default_rng(1)
 
 
-def feeds(folder, data, rows, *rest, **columns):
+def feeds(folder, data, rows, **columns):
     """Runs what is written for `data`, and compares what is fed."""
     path = folder / "made.yaml"
-    code, out, err = run("new", data, *rest, "-o", path)
+    code, out, err = run("new", data, "-o", path)
     same((code, out), (0, ""), err)
     code, out, err = run("explain", path, "--json")
     same(code, 0, err)
@@ -137,6 +137,21 @@ def test_imagenette(folder):
     feeds(folder, folder / "imagenette2", 27, image=("u8", [24, 24, 3]), label=("i32", []))
 
 
+def test_pictures_with_a_table(folder):
+    """The table is named, with what reads it."""
+    for i in range(30):
+        write(folder / f"breeds/train/{i:08x}.jpg", picture())
+    table(folder / "breeds/labels.csv", ["id", "breed"], [[f"{i:08x}", ["beagle", "pug"][i % 2]] for i in range(30)])
+    code, out, err = run("new", folder / "breeds", "-o", folder / "made.yaml")
+    same((code, out), (0, ""), err)
+    holds(err, "breeds/labels.csv", "if it has the labels of the pictures, name it by `table` of the source: tundish help folder")
+    made = (folder / "made.yaml").read_text()
+    assert 'folder: {column: image, files: "${data}/*.jpg"}' in made, made
+    (folder / "made.yaml").write_text(made.replace('{column: image, files: "${data}/*.jpg"}', '{column: image, label: breed, '
+                                                   'files: "${data}/*.jpg", table: "${data}/../labels.csv", path: id}'))
+    same(read(folder / "made.yaml", "breed"), [[i % 2 for i in range(30)]])
+
+
 def test_a_webdataset(folder):
     with tarfile.open(folder / "train-000000.tar", "w") as out:
         for i in range(30):
@@ -177,5 +192,4 @@ def test_lines_of_json(folder):
     same(read(path, "label", "stars"), [[i % 2 for i in range(60)], [i % 5 for i in range(60)]])
 
 
-if __name__ == "__main__":
-    main(globals())
+main(globals())

@@ -71,6 +71,17 @@ static tnd_status_t list(folder_t *self, tnd_detected_format_list_t *found, tnd_
 
 /*  ------------------------------------------------------------------------------------- choices */
 
+/*  What a table beside pictures may be for; "". */
+static const char *hint(const folder_t *self, const tnd_detected_format_t *item)
+{
+    const tnd_detected_format_list_t *found = self->found;
+    for (size_t i = 0; i < found->count && strcmp(item->source, "csv") == 0; i++)
+        if (found->items[i].pictures)
+            return "; if it has the labels of the pictures, name it by `table` of the source: "
+                   "tundish help folder";
+    return "";
+}
+
 /*  Leaves out the items from `first` to `end` of a source (NULL: of any); `why` is what is read instead
  *  of them. */
 static void drop_items(folder_t *self, size_t first, size_t end, const char *source,
@@ -82,8 +93,9 @@ static void drop_items(folder_t *self, size_t first, size_t end, const char *sou
         const tnd_detected_format_t *item = &found->items[i];
         if (i < end && (source == NULL || strcmp(item->source, source) == 0))
             leave_out(self, item->named,
-                      tnd_arena_format(self->arena, "%s, which is not read together with %s",
-                                       item->pictures ? "a picture" : item->source, why));
+                      tnd_arena_format(self->arena, "%s, which is not read together with %s%s",
+                                       item->pictures ? "a picture" : item->source, why,
+                                       hint(self, item)));
         else
             found->items[kept++] = *item;
     }
