@@ -18,6 +18,15 @@ def get_requires_for_build_wheel(config_settings=None):
     return [] if shutil.which("cmake") else ["cmake"]
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """So that pip need not build it to learn its version."""
+    version = project_version()
+    folder = pathlib.Path(metadata_directory) / f"tundish-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_bytes(metadata(version))
+    return folder.name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     version, platform = project_version(), f"linux_{os.uname().machine}"
     name = f"tundish-{version}-py3-none-{platform}.whl"
