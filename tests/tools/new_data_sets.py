@@ -91,7 +91,7 @@ def test_iris(folder):
 
 
 def test_penguins(folder):
-    """Whatever the type of a field, NA is what is missing: it is no class of its own."""
+    """NA means that a value is missing, in a field of any type: a class of that name is not made."""
     rows = []
     for i in range(344):
         missing = i in (3, 271)
