@@ -94,8 +94,8 @@ def test_epochs_and_patience(folder):
         subprocess.run(["rm", "-r", runs.checkpoints], check=True)
 
 
-def begin(runs, host, *more, **options):
-    line = runs.line(*more, "--log-level", "info", *(["--host", host] if host else []), **options, **SLOW)
+def begin(runs, line, host):
+    line = [*line, *(["--host", host] if host else [])]
     files = {str(runs.report), str(runs.metrics)} if host == "b" else {}  # which the leader writes
     line = [word for i, word in enumerate(line) if not {word, *line[i + 1:i + 2]} & set(files)]
     return subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE if host != "b" else subprocess.DEVNULL,
@@ -105,7 +105,8 @@ def begin(runs, host, *more, **options):
 
 def stopped(runs, hosts, lines, *more, **options):
     """Kills all processes of a run once the log of the first has so many lines about chains and checkpoints."""
-    processes = [begin(runs, host, *more, **options) for host in hosts]
+    line = runs.line(*more, "--log-level", "info", **options, **SLOW)
+    processes = [begin(runs, line, host) for host in hosts]
     text = ""
     for line in processes[0].stdout:
         text += line
@@ -114,6 +115,8 @@ def stopped(runs, hosts, lines, *more, **options):
             for process in processes:
                 os.killpg(process.pid, signal.SIGKILL)
     processes[0].stdout.close()
+    code = processes[0].wait(60)
+    assert code in (-signal.SIGKILL, 0), (code, text)
     codes = [process.wait(60) for process in processes]
     assert set(codes) in ({-signal.SIGKILL}, {0}), (codes, text)
     return text

@@ -199,5 +199,43 @@ def test_hosts_and_killed_workers(folder):
     assert found["results"] == whole["results"], (found["results"], whole["results"])
 
 
+def asks(*words):
+    done = subprocess.run([str(TUNDISH), *words], capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr
+
+
+def test_commands_name_the_chain_that_is_fed(folder):
+    runs = Runs(folder)
+    whole = runs.run()
+    log, name, chain = folder / "log", f"rests-{os.getpid()}", ""
+    with open(log, "w") as out:
+        process = subprocess.Popen(runs.line("--log-level", "info", "--set", f"name={name}", drag_us=20000), stdout=out, stderr=out, cwd=ROOT,
+                                   env={**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+    try:
+        for times in range(EPOCHS):
+            until(lambda: log.read_text()[-3000:], lambda: log.read_text().count("test is running") > times)
+            asks("pause", name)
+            shown = json.loads(asks("top", "--once", "--json", name))
+            chain = shown["runs"][0]["chain"]
+            if chain == "test":
+                break
+            asks("resume", name)
+        assert chain == "test", (chain, log.read_text()[-3000:])
+        for words in ("restart", "prep.0"), ("restart", "read"), ("set", "feed.depth=3"):
+            said = asks(*words, name)
+            assert "its chain, feed, rests while test is fed; try again when it is fed" in said, (words, said)
+        assert "drag.0 is replaced by a new life" in asks("restart", "drag.0", name)
+        assert "test.depth becomes 3" in asks("set", "test.depth=3", name)
+        asks("resume", name)
+        assert process.wait(60) == 0, log.read_text()[-3000:]
+    finally:
+        process.kill()
+        process.wait()
+    found = json.loads(runs.report.read_text())
+    assert trained(found) == trained(whole) and found["results"] == whole["results"], (found, whole)
+    for end in (OF_EPOCH * (e + 1) for e in range(EPOCHS)):
+        assert f"test after step {end - 1}  rows 6.2500, hash " in log.read_text(), log.read_text()[-3000:]
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals(), sys.argv[1:], in_folder))

@@ -470,6 +470,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     if (self->quiet)
         return;
     tnd_progress_clear(self);
+    say_validations(self, tnd_clock_now()); /* made since the last tick */
     const tnd_run_summary_chain_t *first = &self->summary->chains[0];
     if (drained && first->steps == 0) {
         fprintf(self->out, "%s\n", "drained before the first step");
