@@ -200,7 +200,7 @@ static void tell_value(tnd_leader_t *self, const tnd_validated_t *validated, boo
              "%" PRIu64 " validations had no better %s, so the run ends after step %" PRIu64
              " (`patience`); %s",
              best->without, chain->best->metric, validated->steps - 1, found);
-    tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, chain->feeder, text);
+    tnd_leader_log(self, TND_LOG_INFO, self->plan->hosts[0].name, chain->feeder, text);
 }
 
 /*  The list of validations has this one. */

@@ -441,6 +441,8 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
             tnd_grouped((double)first->ledger.fed, rows));
     if (self->steps_max <= first->steps && !evaluates)
         fprintf(self->out, ", and --steps limits the run to %" PRIu64, self->steps_max);
+    else if (!evaluates && tnd_best_ends(&self->summary->best))
+        fprintf(self->out, ", and `patience` has ended the run");
     else if (!evaluates)
         fprintf(self->out, ", which is the whole run");
     fputc('\n', self->out);

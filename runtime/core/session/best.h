@@ -15,7 +15,7 @@
 typedef struct {
     bool least;        /* the least value is the best one, not the most */
     uint64_t patience; /* so many validations without a better value end the run; 0: none do */
-    uint64_t step;     /* steps of the first chain before the best one; 0: there is no value yet */
+    uint64_t step;     /* steps of the first chain before the best one; 0: none had a value yet */
     double value;
     uint64_t without; /* validations after it, which had no better value */
 } tnd_best_t;
