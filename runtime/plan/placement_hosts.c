@@ -299,19 +299,48 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
     }
 }
 
+/*  An IPv6 address without brackets and in the form that addresses are compared in, as an IPv4 address if
+ *  it maps one; anything else as it is. */
+static const char *in_one_form(placer_t *self, const char *address)
+{
+    struct in6_addr six;
+    char form[INET6_ADDRSTRLEN];
+    if (address == NULL)
+        return NULL;
+    size_t size = strlen(address);
+    bool in_brackets = size > 2 && address[0] == '[' && address[size - 1] == ']';
+    const char *inner =
+        in_brackets ? tnd_arena_text(arena_of(self), address + 1, size - 2) : address;
+    if (inet_pton(AF_INET6, inner, &six) != 1)
+        return in_brackets && strchr(inner, '%') != NULL ? inner : address;
+    if (IN6_IS_ADDR_V4MAPPED(&six))
+        inet_ntop(AF_INET, &six.s6_addr[12], form, sizeof form);
+    else
+        inet_ntop(AF_INET6, &six, form, sizeof form);
+    return tnd_arena_text(arena_of(self), form, strlen(form));
+}
+
+/*  "fd00::1", or "fe80::1%eth0" with the interface of a link-local address. */
+static bool is_ipv6(const char *address)
+{
+    struct in6_addr six;
+    char text[INET6_ADDRSTRLEN];
+    size_t size = strcspn(address, "%");
+    if (size >= sizeof text || (address[size] == '%' && address[size + 1] == '\0'))
+        return false;
+    memcpy(text, address, size);
+    text[size] = '\0';
+    return inet_pton(AF_INET6, text, &six) == 1;
+}
+
 static void check_address(placer_t *self, const host_t *host, const char *key, const char *address)
 {
     size_t size = strlen(address);
     bool name = size > 0 && strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                             "0123456789.-_") == size;
-    bool six = size > 2 && strchr(address, ':') != NULL &&
-               strspn(address, "0123456789abcdefABCDEF:.[]%") == size &&
-               strstr(address, "]:") == NULL;
-    const char *colon = strrchr(address, ':');
     struct in_addr four;
     bool digits = name && strspn(address, "0123456789.") == size;
-    if (digits ? inet_pton(AF_INET, address, &four) == 1
-               : name || (six && strchr(address, ':') != colon))
+    if (digits ? inet_pton(AF_INET, address, &four) == 1 : name || is_ipv6(address))
         return;
     tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, tnd_placer_mark(host, key),
                         "`%s` is not an address", address);
@@ -420,8 +449,9 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
         if (several && !rest)
             host->range =
                 tnd_arena_format(arena_of(self), "%.*s", (int)range.before_size, range.before);
-        host->address = address_of(self, host, i, count);
-        host->listen = expand(self, options->listen, tnd_placer_mark(host, "listen"), i, count);
+        host->address = in_one_form(self, address_of(self, host, i, count));
+        host->listen = in_one_form(
+            self, expand(self, options->listen, tnd_placer_mark(host, "listen"), i, count));
         host->data = expand(self, options->data, tnd_placer_mark(host, "data"), i, count);
         if (host->address == NULL || (host->data == NULL && options->data != NULL) ||
             (host->listen == NULL && options->listen != NULL))

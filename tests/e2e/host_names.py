@@ -40,13 +40,22 @@ def test_names_of_this_machine(folder):
     assert rows_of(folder, socket.gethostname()) == 100
 
 
+def own_addresses_of_ipv_six():
+    """One that other machines may know, if this one has any."""
+    with open("/proc/net/if_inet6", encoding="ascii") as lines:
+        words = [line.split() for line in lines]
+    return [socket.inet_ntop(socket.AF_INET6, bytes.fromhex(word[0])) for word in words if word[3] == "00"][:1]
+
+
 def test_addresses_of_ipv_six(folder):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         return  # this machine has no IPv6
-    for address in ("::1", "[::1]"):
+    for address in ("::1", "[::1]", "[0:0::1]", "::ffff:127.0.0.1"):
         assert rows_of(folder, address) == 100
+    for own in own_addresses_of_ipv_six():
+        assert rows_of(folder, own) == rows_of(folder, f"[{own}]") == rows_of(folder, f"[{own.upper()}]") == 100
 
 
 if __name__ == "__main__":
