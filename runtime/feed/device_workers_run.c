@@ -306,6 +306,14 @@ static bool reduce(worker_t *worker, job_t *job)
     return done;
 }
 
+static bool gives_share(const tnd_postings_t *posts)
+{
+    bool gives = false;
+    for (uint32_t p = 0; p < posts->count; p++)
+        gives = gives || posts->items[p].sharing == TND_SHARE_IN;
+    return gives;
+}
+
 /*  Adds what a replica posted to that of the replicas before it, whose model the next step uses. */
 static bool accumulate(worker_t *worker, const job_t *job, uint32_t local)
 {
@@ -315,7 +323,16 @@ static bool accumulate(worker_t *worker, const job_t *job, uint32_t local)
     if (local != first &&
         !tnd_postings_fit(&group->replicas[first].posts, &replica->posts, &number))
         return refuse_posts(group, job, first, local, number);
-    if (replica->posts.count == 0 || local % share == share - 1)
+    if (replica->posts.count == 0)
+        return true;
+    if (share > 1 && gives_share(&replica->posts))
+        return tnd_device_workers_fail(
+            group,
+            "%s: in step %" PRIu64 " replica %" PRIu32
+            " shares its model with others, whose steps overwrite what it has: call "
+            "tnd_replica_gather_into in `apply`",
+            group->config.name, job->note.step, replica->id);
+    if (local % share == share - 1)
         return true;
     tnd_device_workers_show(worker, TND_DEVICE_REDUCE, replica->id, job->note.step,
                             tnd_clock_now());

@@ -218,31 +218,72 @@ static bool reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
     return is_dtype(dtype) && dtype != TND_U8 && tnd_reduction_tree_reduces(reduce, dtype);
 }
 
-tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
-                                   tnd_dtype_t dtype, const void *in, void *out, size_t count)
+/*  Reduces `in` to `out`; with `sharing`, each replica gets its share. */
+static tnd_status_t reduce(tnd_replica_t *replica, const char *reducer, const tnd_posting_t *wanted)
 {
-    uint32_t found = 0;
+    tnd_posting_t posting = *wanted;
     if (replica->columns == NULL)
         return refuse(replica, "a reduction is only possible inside a step");
-    if (reduce == TND_GATHER)
+    if (posting.reduce == TND_GATHER)
         return refuse(replica, "what is gathered has an end of its own: tnd_replica_gather");
-    if (!reduces(reduce, dtype))
+    if (!reduces(posting.reduce, posting.dtype))
         return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
                                "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
-    TND_TRY(find_reducer(replica, reducer, &found));
-    tnd_posting_t posting = {.reducer = found,
-                             .reduce = reduce,
-                             .dtype = dtype,
-                             .count = count,
-                             .from = in,
-                             .data = out};
-    return add(replica, &posting, reduce == TND_MEAN ? weighing(replica, found) : -1);
+    TND_TRY(find_reducer(replica, reducer, &posting.reducer));
+    return add(replica, &posting,
+               posting.reduce == TND_MEAN ? weighing(replica, posting.reducer) : -1);
+}
+
+tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, tnd_reduce_t how,
+                                   tnd_dtype_t dtype, const void *in, void *out, size_t count)
+{
+    return reduce(
+        replica, reducer,
+        &(tnd_posting_t){.reduce = how, .dtype = dtype, .count = count, .from = in, .data = out});
 }
 
 tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
                                 tnd_dtype_t dtype, void *data, size_t count)
 {
     return tnd_replica_reduce_to(replica, reducer, reduce, dtype, data, data, count);
+}
+
+void tnd_replica_share(const tnd_replica_t *replica, size_t count, size_t *begin_p, size_t *end_p)
+{
+    const tnd_posting_t whole = {.count = count, .unit = 1};
+    size_t unused;
+    tnd_posting_share(&whole, replica->replicas, replica->id, begin_p, &unused);
+    tnd_posting_share(&whole, replica->replicas, replica->id + replica->followers, &unused, end_p);
+}
+
+tnd_status_t tnd_replica_scatter(tnd_replica_t *replica, const char *reducer, tnd_reduce_t how,
+                                 tnd_dtype_t dtype, void *data, size_t count)
+{
+    return reduce(replica, reducer,
+                  &(tnd_posting_t){.reduce = how,
+                                   .dtype = dtype,
+                                   .count = count,
+                                   .from = data,
+                                   .data = data,
+                                   .sharing = TND_SHARE_OUT,
+                                   .unit = 1});
+}
+
+tnd_status_t tnd_replica_gather_into(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
+                                     void *data, size_t count)
+{
+    if (!is_dtype(dtype))
+        return refuse(replica, "type %d does not exist; the types are those of tnd_dtype_t",
+                      (int)dtype);
+    size_t size = tnd_dtype_size(dtype);
+    return post(replica, reducer,
+                (tnd_posting_t){.reduce = TND_SUM,
+                                .dtype = TND_U8,
+                                .count = count * size,
+                                .from = data,
+                                .data = data,
+                                .sharing = TND_SHARE_IN,
+                                .unit = (uint32_t)size});
 }
 
 double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)

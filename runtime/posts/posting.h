@@ -11,6 +11,14 @@
 
 enum { TND_POSTINGS_MAX = 4096 }; /* reductions of one replica in one step */
 
+/*  Whether the elements of an array are divided among the replicas of the run: replica r of R has elements
+ *  r n / R to before (r + 1) n / R. */
+typedef enum {
+    TND_SHARE_NONE,
+    TND_SHARE_OUT, /* each replica gets its share of the result; the rest of its array stays */
+    TND_SHARE_IN   /* each replica gives its share of an array of bytes to all; nothing is added */
+} tnd_sharing_t;
+
 /*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */
 typedef struct {
     uint32_t reducer;
@@ -23,11 +31,16 @@ typedef struct {
     bool weighted;    /* a MEAN by weights */
     double weight;    /* finite; 0 if `rows` is */
     uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
+    tnd_sharing_t sharing;
+    uint32_t unit;    /* with `sharing`: elements that are not divided, at least 1 */
     const char *same; /* of a GATHER of hashes that must be equal: the name of the array; or NULL */
     uint64_t
         hash[2]; /* then this replica's, which `from` is set to when it does not move any more */
 } tnd_posting_t;
 
+/*  The elements of replica `replica` of `replicas` in a posting with `sharing`. */
+void tnd_posting_share(const tnd_posting_t *self, uint32_t replicas, uint32_t replica,
+                       size_t *begin_p, size_t *end_p);
 /*  Whether two replicas post the same thing. */
 bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
 /*  Whether a posting may follow another one in the same tensor: a bucket of both is one reduction.
@@ -36,7 +49,9 @@ bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before)
 
 enum { TND_OPERATION_TEXT = 48 };
 
-/*  The operation as users write it: "mean"; `root` is that of a posting.  Returns `text`. */
-const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, char text[TND_OPERATION_TEXT]);
+/*  The operation as users write it: "mean"; `root` and `sharing` are those of a posting.  Returns
+ *  `text`. */
+const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, tnd_sharing_t sharing,
+                               char text[TND_OPERATION_TEXT]);
 
 #endif

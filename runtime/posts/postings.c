@@ -58,7 +58,7 @@ const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
     char operation[TND_OPERATION_TEXT];
     snprintf(text, TND_POSTING_TEXT, "%zu element%s of %s (%s)", posting->count,
              posting->count == 1 ? "" : "s", tnd_dtype_name(posting->dtype),
-             tnd_operation_text(posting->reduce, posting->root, operation));
+             tnd_operation_text(posting->reduce, posting->root, posting->sharing, operation));
     return text;
 }
 

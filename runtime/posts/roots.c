@@ -52,7 +52,7 @@ static tnd_buffer_t *take_root(tnd_roots_t *self, size_t bytes)
 static bool same_operation(const tnd_tensor_head_t *one, const tnd_tensor_head_t *other)
 {
     return one->reduce == other->reduce && one->weighted == other->weighted &&
-           one->root == other->root;
+           one->root == other->root && one->sharing == other->sharing;
 }
 
 static bool has_posting(const tnd_tensor_head_t *head, uint32_t number)
@@ -101,7 +101,8 @@ static const char *operation(const tnd_tensor_head_t *head, bool named,
     if (!named)
         return "";
     snprintf(text, TND_OPERATION_TEXT + 16, " (%s%s)",
-             tnd_operation_text((tnd_reduce_t)head->reduce, head->root, name),
+             tnd_operation_text((tnd_reduce_t)head->reduce, head->root,
+                                (tnd_sharing_t)head->sharing, name),
              head->weighted != 0 ? " by weights" : "");
     return text;
 }

@@ -32,7 +32,8 @@ typedef struct {
     uint32_t postings; /* ... and how many the replica has made in it so far */
     uint32_t root;     /* likewise, as of its postings */
     uint64_t whole;    /* of a part of one posting: the elements of that; else 0 */
-    uint32_t more[4];
+    uint32_t sharing;  /* likewise */
+    uint32_t more[3];
 } tnd_tensor_head_t;
 
 /*  What a node's tensor contains of one posting. */

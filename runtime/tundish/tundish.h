@@ -483,6 +483,23 @@ TND_API tnd_status_t tnd_replica_mean_to(tnd_replica_t *replica, const char *red
  *  bit by bit, whether or not replicas have rows. */
 TND_API tnd_status_t tnd_replica_broadcast(tnd_replica_t *replica, const char *reducer,
                                            uint32_t root, void *data, size_t bytes);
+/*  The share of this replica in an array that is divided among the replicas of the run: elements
+ *  *begin_p to before *end_p of `count`.  Replica r of R has those from count r / R on.  In `apply`,
+ *  with the shares of the replicas that share its model. */
+TND_API void tnd_replica_share(const tnd_replica_t *replica, size_t count, size_t *begin_p,
+                               size_t *end_p);
+/*  As tnd_replica_reduce, but each replica gets its share of the result only (tnd_replica_share), in its
+ *  place in `data`; what the rest of `data` contains stays.  Followed by tnd_replica_gather_into, it is
+ *  an all-reduce with the same bits.  In between, `apply` updates the share, and needs the state of an
+ *  optimizer for that alone. */
+TND_API tnd_status_t tnd_replica_scatter(tnd_replica_t *replica, const char *reducer,
+                                         tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,
+                                         size_t count);
+/*  The reverse: gives this replica's share of `data` to all others, bit by bit, whether or not it has
+ *  rows.  When `apply` runs next, `data` is the same in all replicas.  Of any size.
+ *  Errors: the run fails if a step calls it whose model is shared; `apply` may. */
+TND_API tnd_status_t tnd_replica_gather_into(tnd_replica_t *replica, const char *reducer,
+                                             tnd_dtype_t dtype, void *data, size_t count);
 /*  Fails the run before `apply` unless all replicas have the same bytes: the message has the step,
  *  the name of the array, and the replicas that differ from most.  Each sends a hash of 16 bytes;
  *  `name` must stay valid until `apply` runs, `data` need not.  It is not counted as a gather. */

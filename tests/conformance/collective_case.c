@@ -28,6 +28,11 @@ uint64_t case_rows(const collective_case_t *run, uint32_t leaf, uint64_t round)
     return (leaf * 7 + round / run->per_step) % 4;
 }
 
+uint64_t case_number(uint32_t leaf, uint64_t round, uint32_t p)
+{
+    return (round * CASE_LEAVES + leaf) * CASE_POSTINGS + p;
+}
+
 size_t case_gathered(uint32_t leaf, uint64_t round)
 {
     return (leaf * 3 + round) % 5;
@@ -131,10 +136,25 @@ static void post(collective_case_t *run, uint32_t leaf, uint64_t round)
     tnd_postings_settle(&run->posts[leaf]);
 }
 
+/*  The shares of all replicas of what they have posted as number `p`. */
+static void *shares_of(const collective_case_t *run, uint32_t p)
+{
+    char *expected = calloc(1, run->posts[0].items[p].count + 1);
+    for (uint32_t leaf = 0; leaf < run->leaves; leaf++) {
+        const tnd_posting_t *post = &run->posts[leaf].items[p];
+        size_t begin, end;
+        tnd_posting_share(post, run->leaves, leaf, &begin, &end);
+        memcpy(expected + begin, (const char *)post->from + begin, end - begin);
+    }
+    return expected;
+}
+
 /*  The tree over what all replicas have posted as number `p`. */
 static void *expected_of(const collective_case_t *run, uint32_t p)
 {
     const tnd_posting_t *one = &run->posts[0].items[p];
+    if (one->sharing == TND_SHARE_IN)
+        return shares_of(run, p);
     tnd_reduction_tree_input_t inputs[CASE_LEAVES];
     size_t bytes = one->count * tnd_dtype_size(one->dtype);
     for (uint32_t leaf = 0; leaf < run->leaves; leaf++) {
@@ -165,13 +185,30 @@ static void expect(collective_case_t *run)
     }
 }
 
+/*  Whether a scattered array has the result in the share of its replica, and else what was posted. */
+static bool has_share(const collective_case_t *run, uint32_t leaf, uint64_t round, uint32_t p)
+{
+    const tnd_posting_t *post = &run->posts[leaf].items[p];
+    size_t size = tnd_dtype_size(post->dtype), begin, end;
+    char *wanted = malloc(post->count * size + 1);
+    const char *expected = run->expected[round * CASE_POSTINGS + p];
+    tnd_posting_share(post, run->leaves, leaf, &begin, &end);
+    case_values(wanted, post->dtype, post->count, case_number(leaf, round, p));
+    memcpy(wanted + begin * size, expected + begin * size, (end - begin) * size);
+    bool has = memcmp(post->data, wanted, post->count * size) == 0;
+    free(wanted);
+    return has;
+}
+
 static void check_reduced(collective_case_t *run, uint32_t leaf, uint64_t round, uint32_t p)
 {
     const tnd_posting_t *post = &run->posts[leaf].items[p];
     const void *expected = run->expected[round * CASE_POSTINGS + p];
-    size_t bytes = post->count * tnd_dtype_size(post->dtype);
     char text[128];
-    if (expected == NULL || bytes == 0 || memcmp(post->data, expected, bytes) == 0)
+    bool good = post->sharing == TND_SHARE_OUT
+                    ? has_share(run, leaf, round, p)
+                    : memcmp(post->data, expected, post->count * tnd_dtype_size(post->dtype)) == 0;
+    if (good)
         return;
     snprintf(text, sizeof text,
              "round %" PRIu64 ": replica %" PRIu32 " has another result of posting %" PRIu32, round,

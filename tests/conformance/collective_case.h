@@ -88,6 +88,8 @@ bool case_run(collective_case_t *self);
 uint64_t case_rows(const collective_case_t *self, uint32_t leaf, uint64_t round);
 /*  The elements of a replica in a gather of a round. */
 size_t case_gathered(uint32_t leaf, uint64_t round);
+/*  The number of the values of posting `p`. */
+uint64_t case_number(uint32_t leaf, uint64_t round, uint32_t p);
 /*  Fills an array with values of a type that depend on the number: ordinary ones, NaN, infinities,
  *  denormals, zeros of both signs. */
 void case_values(void *values, tnd_dtype_t dtype, size_t count, uint64_t number);

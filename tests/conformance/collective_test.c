@@ -26,9 +26,9 @@ static tnd_posting_t *add(const collective_case_t *self, uint32_t leaf, uint64_t
     size_t bytes = posting.count * tnd_dtype_size(posting.dtype);
     case_expect(p < CASE_POSTINGS, "more than %d postings", CASE_POSTINGS);
     posting.from = room(&arrays[p].in, bytes);
-    posting.data = p % 2 == 0 ? arrays[p].in : room(&arrays[p].out, bytes);
-    case_values(arrays[p].in, posting.dtype, posting.count,
-                (round * CASE_LEAVES + leaf) * CASE_POSTINGS + p);
+    posting.data = p % 2 == 0 || posting.sharing != TND_SHARE_NONE ? arrays[p].in
+                                                                   : room(&arrays[p].out, bytes);
+    case_values(arrays[p].in, posting.dtype, posting.count, case_number(leaf, round, p));
     if (!posting.weighted && posting.root == 0)
         posting.rows = case_rows(self, leaf, round);
     tnd_postings_add(posts, &posting);
@@ -37,6 +37,33 @@ static tnd_posting_t *add(const collective_case_t *self, uint32_t leaf, uint64_t
 
 static const tnd_dtype_t dtypes[] = {TND_F16, TND_BF16, TND_F32, TND_F64, TND_I32, TND_I64};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0], FLOATS = 4 };
+
+/*  Both halves of an all-reduce, of arrays with fewer elements than replicas, and with more. */
+static void post_shares(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                        case_array_t *arrays, tnd_postings_t *posts)
+{
+    const size_t counts[] = {0, 3, self->most};
+    for (uint32_t c = 0; c < 3; c++) {
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_SUM,
+                            .dtype = TND_F32,
+                            .count = counts[c],
+                            .sharing = TND_SHARE_OUT,
+                            .unit = 1});
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_MEAN,
+                            .dtype = TND_BF16,
+                            .count = counts[c],
+                            .sharing = TND_SHARE_OUT,
+                            .unit = 1});
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_SUM,
+                            .dtype = TND_U8,
+                            .count = counts[c] * 4,
+                            .sharing = TND_SHARE_IN,
+                            .unit = 4});
+    }
+}
 
 /*  All operations of all types; counts that fill no cache line, one or several. */
 static void post_all(const collective_case_t *self, uint32_t leaf, uint64_t round,
@@ -59,6 +86,7 @@ static void post_all(const collective_case_t *self, uint32_t leaf, uint64_t roun
                             .weight = weight,
                             .rows = weight > 0});
     }
+    post_shares(self, leaf, round, arrays, posts);
     uint32_t root = (uint32_t)(round % self->leaves);
     add(self, leaf, round, arrays, posts,
         (tnd_posting_t){.reduce = TND_SUM,
@@ -89,12 +117,26 @@ static void post_many(const collective_case_t *self, uint32_t leaf, uint64_t rou
                             .count = p == 20 ? self->most : p * 100 % 700});
 }
 
-/*  A large array in many pieces, more than may be under way. */
+/*  A large array in many pieces, more than may be under way; then shares of large ones. */
 static void post_large(const collective_case_t *self, uint32_t leaf, uint64_t round,
                        case_array_t *arrays, tnd_postings_t *posts)
 {
     add(self, leaf, round, arrays, posts,
         (tnd_posting_t){.reduce = TND_MEAN, .dtype = TND_BF16, .count = self->most});
+    if (round == 1) {
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_SUM,
+                            .dtype = TND_F32,
+                            .count = self->most / 3,
+                            .sharing = TND_SHARE_OUT,
+                            .unit = 1});
+        add(self, leaf, round, arrays, posts,
+            (tnd_posting_t){.reduce = TND_SUM,
+                            .dtype = TND_U8,
+                            .count = self->most - 1,
+                            .sharing = TND_SHARE_IN,
+                            .unit = 8});
+    }
 }
 
 static void post_nothing(const collective_case_t *self, uint32_t leaf, uint64_t round,
@@ -168,7 +210,7 @@ static void has_more_pieces_than_may_be_under_way(collective_case_t *self)
 {
     self->script = post_large;
     self->rounds = 2;
-    self->most = 3000001;
+    self->most = 3000001; /* 8 divides one less */
     place(self, 8, 3);
     place(self, 3, 3);
     place(self, 3, 1);
@@ -204,6 +246,32 @@ static void names_the_replica_that_posts_something_else(collective_case_t *self)
         self, 2, 2,
         "mean: in step 1 replica 1 posted 11 elements of f64 to reduction 1, replica 0 10 of f64: "
         "all replicas post the same reductions in the same order");
+}
+
+/*  One replica scatters what the other one reduces. */
+static void post_otherwise(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                           case_array_t *arrays, tnd_postings_t *posts)
+{
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_SUM,
+                        .dtype = TND_F32,
+                        .count = 3,
+                        .sharing = leaf == 0 ? TND_SHARE_NONE : TND_SHARE_OUT,
+                        .unit = 1});
+}
+
+static void names_the_replica_that_scatters(collective_case_t *self)
+{
+    self->script = post_otherwise;
+    self->rounds = 1;
+    refuse(self, 2, 1,
+           "feed: in step 0 replicas 0 and 1 posted different reductions: all replicas post the "
+           "same ones in the same order; number 0 is 3 elements of f32 (sum) of replica 0, 3 "
+           "elements of f32 (scatter of the sum) of replica 1");
+    refuse(
+        self, 2, 2,
+        "mean: in step 0 replica 1 posted 3 elements of f32 (scatter of the sum) to reduction 0, "
+        "replica 0 3 of f32 (sum): all replicas post the same reductions in the same order");
 }
 
 static void names_the_replica_whose_array_is_not_the_same(collective_case_t *self)
@@ -253,6 +321,7 @@ static const struct {
     CHECK(has_more_pieces_than_may_be_under_way),
     CHECK(arrays_without_elements_are_barriers),
     CHECK(names_the_replica_that_posts_something_else),
+    CHECK(names_the_replica_that_scatters),
     CHECK(names_the_replica_whose_array_is_not_the_same),
     CHECK(returns_from_any_wait_when_it_is_aborted),
     CHECK(refuses_a_result_of_another_shape),

@@ -216,6 +216,52 @@ def collect(feed):
     same(sorted(steps), [number for number in range(2) for _ in posted])
 
 
+def halves(feed, shared=1):
+    """Momentum divided over the replicas, clipped by the global norm, beside the same with whole arrays."""
+    size, models, steps = 1001, {}, []
+    same(feed.accumulate, shared)
+
+    class Model:
+        def __init__(self):
+            self.weights, self.whole = numpy.ones(size, "f4"), numpy.ones(size, "f4")
+            self.momentum, self.whole_momentum = numpy.zeros(size, "f4"), numpy.zeros(size, "f4")
+            self.gradient, self.whole_gradient = numpy.zeros(size, "f4"), numpy.zeros(size, "f4")
+            self.norm, self.stage = numpy.zeros(1), 0
+
+    def step(replica):
+        steps.append(replica.id)
+        model = models.setdefault(replica.id // shared, Model())
+        model.gradient[:] = numpy.random.default_rng([replica.id, replica.step]).uniform(-1, 1, size)
+        model.whole_gradient[:], model.posted, model.stage = model.gradient, model.gradient.copy(), 0
+        replica.scatter("mean", {"w": model.gradient})
+        replica.reduce("mean", model.whole_gradient)
+
+    def apply(replica):
+        model, share = models[replica.id // shared], replica.share(size)
+        same((share.start, share.stop), (size * replica.id // REPLICAS, size * (replica.id + shared) // REPLICAS))
+        part, model.stage = model.gradient[share], model.stage + 1
+        if model.stage == 1:
+            whole = model.posted.copy()
+            whole[share] = model.whole_gradient[share]
+            same(model.gradient.tobytes(), whole.tobytes())
+            model.norm[0] = (part.astype("f8") ** 2).sum()
+            replica.reduce("mean", model.norm, "sum")
+        elif model.stage == 2:
+            scale = numpy.float32(min(1, 1 / model.norm[0] ** 0.5))
+            for weights, momentum, gradient in ((model.weights[share], model.momentum[share], part),
+                                                (model.whole, model.whole_momentum, model.whole_gradient)):
+                momentum *= numpy.float32(0.9)
+                momentum += gradient * scale
+                weights -= momentum
+            replica.gather_into("mean", [model.weights])
+        else:
+            same(model.weights.tobytes(), model.whole.tobytes())
+
+    while feed.run(step, apply):
+        pass
+    assert len(steps) > len(models) and all(model.stage == 3 for model in models.values())
+
+
 def program():
     """One process of a run, in this file."""
     files, host, what, count = sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])
@@ -229,11 +275,13 @@ def program():
             share(feed)
         elif what == "collect":
             collect(feed)
+        elif what == "halves":
+            halves(feed)
         elif what == "meet":
             meet(feed, pathlib.Path(paths[0]).parent)
         else:
             differ(feed, what)
-        if what in ("train", "share", "collect"):
+        if what in ("train", "share", "collect", "halves"):
             feed.session.wait()
 
 
@@ -356,6 +404,36 @@ def test_a_broadcast_has_the_bits_of_its_root(folder):
             raise AssertionError("it took replica 4")
         except tundish.Error as error:
             holds(str(error), "a broadcast is of replica 4; the run has replicas 0 to 3")
+
+
+def test_the_halves_of_a_reduction_have_its_bits(folder):
+    run_two(folder, "halves")
+    for devices, shared in ((1, 1), (2, 1), (1, 4), (2, 2)):
+        with tundish.feed(graph(folder, devices=devices), settings={"feed.accumulate": shared}) as feed:
+            halves(feed, shared)
+
+
+def test_halves_that_are_not_possible_are_refused(folder):
+    with tundish.feed(graph(folder), settings={"feed.accumulate": 2}) as feed:
+        same(feed.accumulate, 2)
+        try:
+            feed.run(lambda replica: replica.gather_into("mean", numpy.zeros(8)), lambda replica: None)
+            raise AssertionError("it did not fail")
+        except tundish.Error as error:
+            holds(str(error), "in step 0 replica 0 shares its model with others, whose steps overwrite what it has: call "
+                  "tnd_replica_gather_into in `apply`")
+    with tundish.feed(graph(folder)) as feed:
+        try:
+            feed.run(lambda replica: replica.scatter("mean", numpy.zeros(8, "u1"), "sum"))
+            raise AssertionError("it did not fail")
+        except tundish.Error as error:
+            holds(str(error), "values of that type cannot be reduced in that way")
+    with tundish.feed(graph(folder)) as feed:
+        try:
+            feed.run(lambda replica: replica.scatter("mean", numpy.zeros(8), "gather"))
+            raise AssertionError("it did not fail")
+        except ValueError as error:
+            holds(str(error), "how='gather': `how` is sum, mean, min or max")
 
 
 def test_arrays_that_are_not_the_same_are_named_with_the_replicas(folder):

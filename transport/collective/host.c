@@ -181,6 +181,51 @@ static uint64_t chunks_of(const tnd_postings_t *posted)
     return host.before + host.chunks;
 }
 
+/*  Gives elements [begin, end) of a replica's array to the others. */
+static void copy_share(const host_t *host, uint32_t local, uint32_t posting, size_t begin,
+                       size_t end)
+{
+    const tnd_posting_t *own = &posts_of(host, local)->items[posting];
+    size_t size = tnd_dtype_size(own->dtype);
+    for (uint32_t i = 0; i < host->config.count; i++) {
+        char *to = posts_of(host, i)->items[posting].data;
+        if (to != own->data)
+            memcpy(to + begin * size, (const char *)own->from + begin * size, (end - begin) * size);
+    }
+}
+
+/*  Elements [begin, end) of an array that is divided among the replicas. */
+static void compute_shares(thread_t *thread, const tnd_posting_t *post, uint32_t posting,
+                           size_t begin, size_t end)
+{
+    const host_t *host = thread->host;
+    for (uint32_t i = 0; i < host->config.count; i++) {
+        size_t from, to;
+        tnd_posting_share(post, host->config.replicas, i, &from, &to);
+        from = from < begin ? begin : from;
+        to = to > end ? end : to;
+        if (from >= to)
+            continue;
+        if (post->sharing == TND_SHARE_IN) {
+            copy_share(host, i, posting, from, to);
+            continue;
+        }
+        thread->parts.outs[0] = posts_of(host, i)->items[posting].data;
+        thread->parts.out_count = 1;
+        tnd_reduction_compute(post, &thread->parts, from, to);
+    }
+}
+
+static void compute(thread_t *thread, const tnd_posting_t *post, uint32_t posting, size_t begin,
+                    size_t end)
+{
+    tnd_host_collective_list_parts(thread, posting, 0);
+    if (post->sharing == TND_SHARE_NONE)
+        tnd_reduction_compute(post, &thread->parts, begin, end);
+    else
+        compute_shares(thread, post, posting, begin, end);
+}
+
 static void reduce_chunk(thread_t *thread, const tnd_postings_t *posted, const chunk_group_t *host,
                          uint64_t chunk)
 {
@@ -192,8 +237,7 @@ static void reduce_chunk(thread_t *thread, const tnd_postings_t *posted, const c
         if (host->postings == 1)
             tnd_reduction_share(post->count, tnd_dtype_size(post->dtype), (uint32_t)chunk,
                                 (uint32_t)host->chunks, &begin, &end);
-        tnd_host_collective_list_parts(thread, p, 0);
-        tnd_reduction_compute(post, &thread->parts, begin, end);
+        compute(thread, post, p, begin, end);
     }
 }
 
@@ -248,8 +292,7 @@ static bool reduce_alone(thread_t *thread, const tnd_collective_round_t *round)
         const tnd_posting_t *post = &own->items[p];
         if (post->reduce == TND_GATHER)
             continue;
-        tnd_host_collective_list_parts(thread, p, 0);
-        tnd_reduction_compute(post, &thread->parts, 0, post->count);
+        compute(thread, post, p, 0, post->count);
     }
     return !is_over(host) && tnd_host_collective_gather_equal(host, round);
 }

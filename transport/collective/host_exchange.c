@@ -53,8 +53,6 @@ static uint64_t rows_of(const host_t *host, const tnd_collective_round_t *round,
 {
     const tnd_posting_t *post = &posts_of(host, 0)->items[posting];
     uint64_t rows = 0;
-    if (post->root > 0)
-        return post->root > node.first && post->root <= node.first + node.count;
     for (uint32_t i = 0; i < node.count; i++) {
         uint32_t local = node.first - host->config.first + i;
         rows += post->weighted ? posts_of(host, local)->items[posting].rows : round->rows[local];
@@ -76,6 +74,8 @@ static uint64_t rows_of_piece(const host_t *host, const tnd_collective_round_t *
     uint64_t most = 0;
     if (post->reduce == TND_GATHER)
         return 1; /* it always sends a message, even an empty one */
+    if (piece->root > 0)
+        return piece->root > node.first && piece->root <= node.first + node.count;
     for (uint32_t s = 0; s < piece->postings && (s == 0 || post->weighted); s++) {
         uint64_t rows = rows_of(host, round, node, piece->posting + s);
         most = rows > most ? rows : most;
@@ -95,7 +95,8 @@ static void begin_reduced(host_t *host, node_t *node, const piece_t *piece)
         .count = piece->count,
         .segments = piece->postings,
         .first = piece->reduction,
-        .root = post->root,
+        .root = piece->root,
+        .sharing = post->sharing,
         .whole = piece->count < post->count && piece->postings == 1 ? post->count : 0,
         .postings = piece->reduction - piece->posting + posts_of(host, 0)->count};
     node->tensor = take_tensor(host, tnd_tensor_bytes(post->dtype, true, piece->postings,
@@ -131,6 +132,8 @@ static void add_piece(host_t *host, tnd_collective_round_t *round, const piece_t
     *piece = *wanted;
     piece->slot = round->tensors++;
     piece->reduction = round->reductions + wanted->posting;
+    if (piece->root == 0)
+        piece->root = posts_of(host, 0)->items[wanted->posting].root;
     piece->first_node = exchange->node_count;
     piece->node_count = covers;
     piece->computing = piece->copying = host->config.thread_count;
@@ -203,6 +206,21 @@ static void add_parts(host_t *host, tnd_collective_round_t *round, uint32_t post
     }
 }
 
+/*  An array of which each replica has a share: pieces of one share each. */
+static void add_shares(host_t *host, tnd_collective_round_t *round, uint32_t posting)
+{
+    const tnd_posting_t *post = &posts_of(host, 0)->items[posting];
+    size_t most = TND_PIECE_BYTES - piece_bytes(post, 1, 0), end;
+    for (uint32_t replica = 0; replica < host->config.replicas; replica++) {
+        piece_t part = {.posting = posting, .postings = 1, .root = replica + 1};
+        tnd_posting_share(post, host->config.replicas, replica, &part.begin, &end);
+        for (; part.begin < end; part.begin += part.count) {
+            part.count = end - part.begin < most ? end - part.begin : most;
+            add_piece(host, round, &part);
+        }
+    }
+}
+
 /*  Cuts what was posted into pieces; called by the first thread before the others meet. */
 static void prepare(host_t *host, tnd_collective_round_t *round)
 {
@@ -219,8 +237,10 @@ static void prepare(host_t *host, tnd_collective_round_t *round)
         bucket = bucket_at(host, p);
         if (post->reduce == TND_GATHER && !gather_fits(host, round, p))
             return;
-        if (post->reduce != TND_GATHER && bucket.postings == 1 &&
-            piece_bytes(post, 1, post->count) > TND_PIECE_BYTES)
+        if (post->sharing == TND_SHARE_IN && post->count > 0)
+            add_shares(host, round, p);
+        else if (post->reduce != TND_GATHER && bucket.postings == 1 &&
+                 piece_bytes(post, 1, post->count) > TND_PIECE_BYTES)
             add_parts(host, round, p);
         else
             add_piece(host, round, &bucket);
@@ -239,6 +259,10 @@ static void compute_segment(thread_t *thread, const node_t *node, uint32_t posti
     size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
     char *values = (char *)node->values + at * size;
     tnd_host_collective_list_parts(thread, posting, piece->begin);
+    for (uint32_t i = 0; piece->root > 0 && i < thread->parts.input_count; i++) {
+        tnd_reduction_tree_input_t *input = &thread->parts.inputs[i];
+        input->rows = piece->root - 1 - input->node.first < input->node.count;
+    }
     tnd_reduction_tree_job_t job = tnd_host_collective_node_job(thread, posting, node->node);
     if (post->weighted && tnd_reduction_tree_rows(&job) == 0)
         memset(values + begin * size, 0, (end - begin) * size);
@@ -335,6 +359,23 @@ static void compute_piece(thread_t *thread, uint32_t number)
     tnd_host_collective_wake(host);
 }
 
+/*  Copies to a replica what the result of a piece has of one posting. */
+static void take_posting(const host_t *host, const piece_t *piece, uint32_t local, uint32_t posting,
+                         const char *values)
+{
+    const tnd_posting_t *post = &posts_of(host, local)->items[posting];
+    size_t size = tnd_dtype_size(post->dtype), begin = piece->begin,
+           end = begin + elements_of(host, piece, posting), from = begin, to = end;
+    if (post->sharing == TND_SHARE_OUT) {
+        tnd_posting_share(post, host->config.replicas, host->config.first + local, &from, &to);
+        from = from < begin ? begin : from;
+        to = to > end ? end : to;
+    }
+    if (from < to)
+        memcpy((char *)post->data + from * size, values + (from - begin) * size,
+               (to - from) * size);
+}
+
 static void take_values(const thread_t *thread, const piece_t *piece)
 {
     host_t *host = thread->host;
@@ -346,13 +387,11 @@ static void take_values(const thread_t *thread, const piece_t *piece)
         return;
     }
     for (uint32_t p = piece->posting; p < piece->posting + piece->postings; p++) {
-        size_t size = tnd_dtype_size(posts->items[p].dtype);
-        size_t bytes = elements_of(host, piece, p) * size;
-        for (uint32_t i = thread->first; bytes > 0 && i < thread->first + thread->count; i++)
-            if (i == thread->first || !tnd_host_collective_shares_out(host, i, p))
-                memcpy((char *)posts_of(host, i)->items[p].data + piece->begin * size, values,
-                       bytes);
-        values += bytes;
+        for (uint32_t i = thread->first; i < thread->first + thread->count; i++)
+            if (i == thread->first || posts->items[p].sharing == TND_SHARE_OUT ||
+                !tnd_host_collective_shares_out(host, i, p))
+                take_posting(host, piece, i, p, values);
+        values += elements_of(host, piece, p) * tnd_dtype_size(posts->items[p].dtype);
     }
 }
 

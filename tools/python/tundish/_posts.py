@@ -98,6 +98,13 @@ class _Array:
         self.result = values if self.writable else Result.zeros(self.dtype, self.shape)
         self.out = self.address if self.writable else self.result.address
 
+    def moved(self):
+        """The address of the result, where the values are too."""
+        size = self.count * _size(self.dtype)
+        if not self.writable and size > 0:
+            ctypes.memmove(self.out, self.address, size)
+        return self.out
+
     def _take_buffer(self, values):
         """Whether it is a buffer of numbers."""
         is_bf16 = getattr(getattr(values, "dtype", None), "name", "") == "bfloat16" and hasattr(values, "view")
@@ -322,10 +329,33 @@ class Posts:
     def broadcast(self, reducer, values, root=0):
         """Posts arrays that have those of replica `root` when `apply` runs, such as initial weights; as `reduce`."""
         def call(handle, array, path):
-            size = array.count * _size(array.dtype)
-            if not array.writable and size > 0:
-                ctypes.memmove(array.out, array.address, size)
-            return _library.replica_broadcast(handle, reducer.encode(), root, array.out, size)
+            return _library.replica_broadcast(handle, reducer.encode(), root, array.moved(),
+                                              array.count * _size(array.dtype))
+        return self._post(values, "values", call)
+
+    def share(self, count):
+        """The slice of this replica in arrays of `count` elements that are divided among all replicas; in `apply`
+        with those of the replicas that share its model."""
+        begin, end = ctypes.c_size_t(), ctypes.c_size_t()
+        _library.replica_share(self._inside(), count, ctypes.byref(begin), ctypes.byref(end))
+        return slice(begin.value, end.value)
+
+    def scatter(self, reducer, values, how="mean"):
+        """As `reduce`, but each replica gets its share of the result only, in its place: `share` of the elements of
+        an array in C order.  The rest of the array stays."""
+        if how not in REDUCTIONS:
+            raise ValueError(f"how={how!r}: `how` is sum, mean, min or max")
+
+        def call(handle, array, path):
+            return _library.replica_scatter(handle, reducer.encode(), REDUCTIONS[how], array.number, array.moved(),
+                                            array.count)
+        return self._post(values, "values", call)
+
+    def gather_into(self, reducer, values):
+        """The reverse: gives this replica's share of arrays to all others.  They are the same in all replicas when
+        `apply` runs next; as `reduce`."""
+        def call(handle, array, path):
+            return _library.replica_gather_into(handle, reducer.encode(), array.number, array.moved(), array.count)
         return self._post(values, "values", call)
 
     def same(self, reducer, values, name="values"):
