@@ -11,7 +11,7 @@
 #include "runtime/feed/slot_layout.h"
 #include "runtime/host/actor.h"
 #include "runtime/interface/device.h"
-#include "runtime/observe/memory_estimate.h"
+#include "runtime/plan/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
 /*  The feeder whose models an instance uses: itself, or the one that it comes `after:`. */

@@ -5,7 +5,7 @@
 #define TND_ACTORS_PLAN_BATCHER_MEMORY_H
 
 #include "runtime/data/stream.h"
-#include "runtime/observe/memory_estimate.h"
+#include "runtime/plan/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
 /*  Adds what instance `index` of the plan, a batcher, may take. */

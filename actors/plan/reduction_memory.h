@@ -7,7 +7,7 @@
 #ifndef TND_ACTORS_PLAN_REDUCTION_MEMORY_H
 #define TND_ACTORS_PLAN_REDUCTION_MEMORY_H
 
-#include "runtime/observe/memory_estimate.h"
+#include "runtime/plan/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
 /*  The most nodes of the tree that a feeder posts to one round of this reducer. */

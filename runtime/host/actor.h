@@ -13,6 +13,9 @@
 #include "runtime/observe/recorder.h"
 #include "runtime/observe/statistics.h"
 
+typedef struct tnd_run_record tnd_run_record_t;
+typedef struct tnd_tap tnd_tap_t;
+
 /* --- for kinds -------------------------------------------------------------------------------- */
 
 tnd_actor_id_t tnd_actor_id(const tnd_actor_t *self);

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "runtime/interface/control_batch.h"
+#include "runtime/observe/run_page.h"
+#include "runtime/observe/tap.h"
 
 /*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
 enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };

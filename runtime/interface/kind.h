@@ -12,8 +12,8 @@
 #include "runtime/checkpoint/data_table.h"
 #include "runtime/data/stream.h"
 #include "runtime/interface/link.h"
-#include "runtime/observe/memory_estimate.h"
 #include "runtime/option/spec.h"
+#include "runtime/plan/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
 typedef struct tnd_actor tnd_actor_t;

@@ -13,7 +13,7 @@
 #define TND_RUNTIME_LOOKS_LOOK_SERVICE_H
 
 #include "runtime/core/protocol/inspectors.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 
 typedef struct {
     void *context;

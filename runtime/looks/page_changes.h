@@ -16,7 +16,7 @@
 #define TND_RUNTIME_LOOKS_PAGE_CHANGES_H
 
 #include "runtime/core/protocol/inspectors.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 
 enum { TND_LOOK_BLOCK_BYTES = 64, TND_LOOK_BLOCK_WORDS = 8 };
 

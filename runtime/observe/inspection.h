@@ -13,7 +13,7 @@
 #define TND_RUNTIME_OBSERVE_INSPECTION_H
 
 #include "runtime/observe/machine_load.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 
 /*  One process's part of a run. */
 typedef struct {

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "runtime/base/word.h"
+#include "runtime/core/leader.h"
 #include "runtime/notes/page_text.h"
+#include "runtime/observe/statistics.h"
+#include "runtime/plan/placement.h"
 #include "runtime/text/printable.h"
 
 /*  Parts begin at multiples of this, so that no two writers share a cache line. */

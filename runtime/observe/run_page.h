@@ -27,12 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/core/leader.h"
 #include "runtime/notes/run_notes.h"
 #include "runtime/observe/event_ring.h"
-#include "runtime/observe/memory_estimate.h"
-#include "runtime/plan/placement.h"
+#include "runtime/plan/memory_estimate.h"
 #include "runtime/timing/timing.h"
+
+typedef struct tnd_plan tnd_plan_t;
 
 /*  What a control thread does. */
 typedef enum {
@@ -58,7 +58,6 @@ enum {
     TND_PRESENCES = 6,
     TND_PAGE_CHAINS = 16,
     TND_OUTCOMES = 15,
-    TND_PAGE_DEVICES = 24,  /* device threads of an actor that a page has room for */
     TND_PAGE_WHY_WORDS = 32 /* of a text that changes: 256 bytes */
 };
 
@@ -175,8 +174,7 @@ typedef struct {
 enum {
     TND_HISTORY_SECONDS = 64,
     TND_HISTORY_SPANS = 64,
-    TND_HISTORY_SPAN = 10, /* seconds of a span */
-    TND_HISTORY_SHARES = 9
+    TND_HISTORY_SPAN = 10 /* seconds of a span */
 };
 
 /*  About one second of an actor. */
@@ -208,7 +206,7 @@ typedef struct {
 } tnd_pages_shape_t;
 
 /*  The parts of a file, in its memory or in a copy. */
-typedef struct {
+typedef struct tnd_run_record {
     tnd_run_page_t *page;
     tnd_host_record_t *hosts;
     tnd_instance_record_t *instances;

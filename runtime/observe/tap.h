@@ -37,7 +37,7 @@ typedef struct {
     uint32_t bytes;         /* copied */
 } tnd_tap_note_t;
 
-typedef struct {
+typedef struct tnd_tap {
     /*  Written by the inspector. */
     _Alignas(64) _Atomic uint64_t until_ns; /* the request is valid until then; 0: there is none */
     _Atomic uint64_t every;                 /* one block in so many */

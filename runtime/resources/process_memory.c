@@ -4,9 +4,9 @@
 #include <inttypes.h>
 
 #include "runtime/interface/kind.h"
+#include "runtime/observe/pages.h"
 #include "runtime/observe/run_page.h"
 #include "runtime/observe/run_summary.h"
-#include "runtime/observe/statistics.h"
 #include "runtime/resources/threads.h"
 
 enum { MIB = 1 << 20 };

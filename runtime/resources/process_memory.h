@@ -9,7 +9,7 @@
 #define TND_RUNTIME_RESOURCES_PROCESS_MEMORY_H
 
 #include "runtime/data/stream.h"
-#include "runtime/observe/memory_estimate.h"
+#include "runtime/plan/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
 /*  The most that an observer of a run keeps in the process of a host, besides copies of pages: in

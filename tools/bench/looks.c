@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/observe/inspection.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 #include "tools/bench/bench.h"
 
 enum { RUNS = 9, LOOKS = 200, SMOKE_LOOKS = 2, ACTORS = 204 };

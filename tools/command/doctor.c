@@ -17,7 +17,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/launch/launch.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 #include "runtime/pages/page_folders.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"

@@ -12,7 +12,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log_events.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 
 /*  After this time all threads of a killed process have ended, so reaping does not block. */
 static const uint64_t reap_after_ns = 1000000000;

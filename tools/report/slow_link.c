@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/protocol/effect.h"
+#include "runtime/plan/placement.h"
 
 /*  Both ends wait for it for this share of the time. */
 static const double waits = 0.6;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 #include "runtime/pages/page_folders.h"
 
 static const char allowed[] =

@@ -1,6 +1,7 @@
 /*  Covers runtime/looks/look_service.h: a leader and a host, whose messages a test carries. */
 #include "runtime/looks/look_service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 
 static tnd_event_ring_t ring;
 static tnd_event_t events[TND_RING_EVENTS];

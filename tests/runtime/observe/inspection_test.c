@@ -14,6 +14,8 @@
 #include <criterion/criterion.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/core/leader.h"
+#include "runtime/plan/placement.h"
 
 static char folder[] = "/tmp/tundish-test-XXXXXX";
 

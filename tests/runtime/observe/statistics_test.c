@@ -1,6 +1,6 @@
 /*  Covers runtime/observe/statistics.h: pages are shared memory that another process could read,
  *  time goes to the state that it was spent in, the file is gone afterwards. */
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 #include "runtime/pages/page_folders.h"
 
 #include <dirent.h>

@@ -10,7 +10,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/data/block.h"
-#include "runtime/observe/statistics.h"
+#include "runtime/observe/pages.h"
 
 enum { ROWS = 100 };
 

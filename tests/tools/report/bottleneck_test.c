@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "run_fixture.h"
+#include "runtime/core/leader.h"
 #include "runtime/notes/page_text.h"
 
 TestSuite(bottleneck, .init = begin);

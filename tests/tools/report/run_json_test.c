@@ -9,6 +9,7 @@
 #include "runtime/core/protocol/effect.h"
 #include "runtime/notes/page_text.h"
 #include "runtime/observe/observer.h"
+#include "runtime/plan/placement.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/plan/placement.h"
 
 /*  A run of one process, whose reader and feeder are joined by an edge. */
 enum { READ, FEED, ACTORS };

@@ -1,5 +1,5 @@
-/*  runtime/observe/memory_estimate.c - an upper bound of memory, as a list of terms. */
-#include "runtime/observe/memory_estimate.h"
+/*  runtime/plan/memory_estimate.c - an upper bound of memory, as a list of terms. */
+#include "runtime/plan/memory_estimate.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/*  runtime/observe/memory_estimate.h - an upper bound of memory, as a list of terms.
+/*  runtime/plan/memory_estimate.h - an upper bound of memory, as a list of terms.
  *
  *  Each kind of actor adds its own terms (`estimate_memory` of runtime/interface/kind.h).  Callers
  *  sum them per host.
  *
  *  Ownership: zeroed memory is an empty list; tnd_memory_estimate_free frees it.
  *  Threads: one. */
-#ifndef TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
-#define TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
+#ifndef TND_RUNTIME_PLAN_MEMORY_ESTIMATE_H
+#define TND_RUNTIME_PLAN_MEMORY_ESTIMATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
