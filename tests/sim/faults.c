@@ -490,8 +490,10 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         *lasts = sim_between(luck, 1, 300) * ms;
         return kill_process(self, any_host(self, sim_process_is_soft), *lasts);
     case SIM_LONG_DEATH:
+        /* One that is stopped would be away for longer than the leader waits for it. */
         *lasts = plan->dead_after_ns + sim_between(luck, 200, 2500) * ms;
-        return kill_process(self, any_host(self, sim_process_is_soft), *lasts);
+        h = any_host(self, sim_process_is_soft);
+        return h != SIM_NONE && !self->hosts[h].paused && kill_process(self, h, *lasts);
     case SIM_LEAVE:
         *lasts = sim_between(luck, 1, 300) * ms;
         return leave(self, any_host(self, may_leave), *lasts);
