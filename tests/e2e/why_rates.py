@@ -228,7 +228,7 @@ def sleeps(run):
     run.start()
     run.flows()
     subprocess.run([str(TUNDISH), "scale", "prep=1", "planted"], env=run.env, check=True, stdout=subprocess.DEVNULL)
-    return FLOWS, lambda told: "waking a worker of prep" in (told["limit"] or {}).get("advice", "")
+    return FLOWS, lambda told: "waking a worker of prep" in ((told["limit"] or {}).get("advice") or "")
 
 
 def starves(run):

@@ -307,7 +307,7 @@ static bool lacks_processor(const search_t *search)
 {
     tnd_times_t times;
     times_of(search, &search->who, &times);
-    return crowd_of(search, &search->who) > 0 && times.cpu + times.run_queue > times.wait_io;
+    return crowd_of(search, &search->who) > 0 && times.cpu > times.wait_io;
 }
 
 /*  What is to be done for one more worker: some may be asleep, because `scale` or the tuner put them
