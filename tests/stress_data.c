@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/protocol/effect.h"
 #include "runtime/data/block.h"
 
 enum { CONSUMERS = 3, RING = 16, SLICES = 3000, PIECES = 4, ROWS = 32, ROW_BYTES = 24 };

@@ -10,6 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 #include "runtime/base/free_list.h"
+#include "runtime/core/protocol/effect.h"
 #include "runtime/data/mapped.h"
 
 /*  One free list per size of slices: room for 8, 16, 32 ... pieces. */

@@ -18,9 +18,11 @@
 #ifndef TND_RUNTIME_DATA_BLOCK_H
 #define TND_RUNTIME_DATA_BLOCK_H
 
-#include "runtime/core/protocol/effect.h"
+#include "runtime/core/protocol/message.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/schema.h"
+
+typedef struct tnd_piece tnd_piece_t; /* runtime/core/protocol/effect.h */
 
 /*  How the rows of a column are checked that were not when they were read. */
 typedef struct {

@@ -49,7 +49,7 @@ typedef enum {
 } tnd_effect_kind_t;
 
 /*  Part of a slice: rows [first, first + rows) of a block that the join holds. */
-typedef struct {
+typedef struct tnd_piece {
     void *payload; /* NULL: of the batch that is stored in the effect's `slot` */
     uint32_t first, rows;
     const uint64_t *lengths; /* of these rows, if the lane measures them; else NULL */

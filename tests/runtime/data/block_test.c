@@ -1,5 +1,6 @@
 /*  Covers runtime/data/block.h: both forms give the same rows, copies are exact for rows of every
  *  size, and blocks and slices give back what they hold. */
+#include "runtime/core/protocol/effect.h"
 #include "runtime/data/block.h"
 
 #include <stdlib.h>

@@ -13,6 +13,7 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/core/protocol/effect.h"
 #include "runtime/data/block.h"
 #include "runtime/data/mapping.h"
 
