@@ -1,4 +1,4 @@
-/*  tools/bench/span.c - what a step costs a program beside its own work: one line of JSON each.
+/*  tools/bench/device/span.c - what a step costs a program beside its own work: one line of JSON each.
  *
  *  tnd_feed_run_steps runs 100 steps at a time of four replicas on two devices; a replica's step is
  *  a loop of some 20 us.  The bound is two plain threads that run the same loops.
