@@ -29,6 +29,7 @@
 #include "tools/process/evaluations.h"
 #include "tools/process/host_lock.h"
 #include "tools/process/process_supervisor.h"
+#include "tools/process/run_lines.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/metrics.h"
 #include "tools/report/report.h"
@@ -46,7 +47,7 @@ typedef struct {
     tnd_resumption_end_t resumption_end; /* why there is another one */
     tnd_log_t log;
     tnd_metrics_t metrics;
-    tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
+    tnd_run_lines_t lines;
     tnd_run_report_t report;
     tnd_run_account_t account; /* under `lock` until the run is over */
     tnd_progress_t progress;
@@ -123,43 +124,21 @@ static void say_signal(run_t *run, const char *text, const char *cause)
     tnd_log_say(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", line);
 }
 
-static bool is_same_file(int one, int other)
-{
-    struct stat a, b;
-    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
 /*  From here on, blocked readers of stdout and stderr cannot block the run. */
 static tnd_status_t begin_lines(run_t *run, tnd_error_t *error)
 {
-    fflush(stdout);
-    TND_TRY(tnd_line_writer_new(&run->err, STDERR_FILENO, error));
-    run->out = run->err;
-    tnd_status_t status = TND_OK;
-    if (!is_same_file(STDOUT_FILENO, STDERR_FILENO))
-        status = tnd_line_writer_new(&run->out, STDOUT_FILENO, error);
-    if (status != TND_OK) {
-        int reason;
-        (void)tnd_line_writer_close(&run->err, tnd_clock_now(), &reason);
-        return status;
-    }
-    run->log.writer = run->err;
-    run->progress.out = tnd_line_writer_stream(run->out);
+    TND_TRY(tnd_run_lines_begin(&run->lines, error));
+    run->log.writer = run->lines.err;
+    run->progress.out = tnd_line_writer_stream(run->lines.out);
     return TND_OK;
 }
 
 /*  Writes their queues; false: stdout is a file that is not complete. */
 static bool end_lines(run_t *run, uint64_t until_ns)
 {
-    int out = 0, err = 0;
     run->progress.out = stdout;
     run->log.writer = NULL;
-    if (run->out != run->err)
-        (void)tnd_line_writer_close(&run->out, until_ns, &out);
-    run->out = NULL;
-    (void)tnd_line_writer_close(&run->err, until_ns, &err);
-    return out == 0 || out == EPIPE;
+    return tnd_run_lines_end(&run->lines, until_ns);
 }
 
 /*  Before the start nothing has to be finished, and what is probed may never return. */
@@ -228,11 +207,7 @@ static void leave(run_t *run)
     if (!run->over && run->preempted && !tnd_session_running(run->session))
         queue_again(run);
     tnd_report_abandon(&run->report);
-    uint64_t until = tnd_clock_now() + leave_lines_ns;
-    if (run->err != NULL)
-        tnd_line_writer_await(run->err, until);
-    if (run->out != NULL)
-        tnd_line_writer_await(run->out, until);
+    tnd_run_lines_await(&run->lines, tnd_clock_now() + leave_lines_ns);
     _exit(run->over ? run->code : TND_EXIT_DRAINED);
 }
 
@@ -459,7 +434,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         tnd_crash_disarm();
         tnd_signals_end(&signals);
         uint64_t until = tnd_clock_now() + observers_wait_ns;
-        fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->err));
+        fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->lines.err));
         snprintf(run->why, sizeof run->why, "%s", tnd_graph_errors(graph));
         run->end = (tnd_report_end_t){TND_OUTCOME_FAILED, TND_EXIT_FAILED, run->why};
         close_files(run, until);
@@ -487,7 +462,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     else
         tnd_progress_stop(&run->progress);
     bool told = outcome == TND_OUTCOME_UNUSABLE &&
-                tnd_load_tell(run->session, tnd_line_writer_stream(run->err));
+                tnd_load_tell(run->session, tnd_line_writer_stream(run->lines.err));
     pthread_mutex_lock(&run->lock);
     run->over = true;
     run->code = code;
