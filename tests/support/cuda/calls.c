@@ -21,22 +21,19 @@ enum {
 
 static const char *const names[ALL_CALLS] = {
 #define CALL(kind, name, parameters) #name,
-#include "tests/support/cuda/more_calls.def"
-#include "transport/cuda/cuda_calls.def"
+#include "tests/support/cuda/all_calls.def"
 #undef CALL
 };
 
 static const char *const kind_names[ALL_CALLS] = {
 #define CALL(kind, name, parameters) #kind,
-#include "tests/support/cuda/more_calls.def"
-#include "transport/cuda/cuda_calls.def"
+#include "tests/support/cuda/all_calls.def"
 #undef CALL
 };
 
 static const unsigned kinds[ALL_CALLS] = {
 #define CALL(kind, name, parameters) TND_DEVICE_CALL_##kind,
-#include "tests/support/cuda/more_calls.def"
-#include "transport/cuda/cuda_calls.def"
+#include "tests/support/cuda/all_calls.def"
 #undef CALL
 };
 

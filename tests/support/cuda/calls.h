@@ -13,8 +13,7 @@
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters)                                                               \
     CUresult name parameters __attribute__((visibility("default")));
-#include "tests/support/cuda/more_calls.def"
-#include "transport/cuda/cuda_calls.def"
+#include "tests/support/cuda/all_calls.def"
 #undef CALL
 #undef CONSTANT
 #undef TYPE

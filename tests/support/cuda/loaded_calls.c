@@ -26,8 +26,7 @@ static void load(void)
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters) *(void **)&calls.name = dlsym(library, #name);
-#include "tests/support/cuda/more_calls.def"
-#include "transport/cuda/cuda_calls.def"
+#include "tests/support/cuda/all_calls.def"
 #undef CALL
 #undef CONSTANT
 #undef TYPE

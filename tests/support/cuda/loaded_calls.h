@@ -12,8 +12,7 @@ typedef struct {
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters) CUresult(*name) parameters;
-#include "tests/support/cuda/more_calls.def"
-#include "transport/cuda/cuda_calls.def"
+#include "tests/support/cuda/all_calls.def"
 #undef CALL
 #undef CONSTANT
 #undef TYPE
