@@ -377,41 +377,25 @@ static void hear_actors(tnd_host_t *self)
         tnd_host_take_arrival(self, &arrival, tnd_clock_now());
 }
 
-/*  Waits for the statistics of the other hosts, but not long. */
+static bool awaits_statistics(const tnd_host_t *self)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (h != self->config.host && tnd_leader_awaits(self->leader, h))
+            return true;
+    return false;
+}
+
+/*  Waits for the statistics of the other hosts, but not long.  Some may have come before. */
 static void hear_statistics(tnd_host_t *self)
 {
-    if (!tnd_host_leads(self))
-        return;
     uint64_t until = tnd_clock_now() + last_words_ns;
-    uint32_t awaited = 0;
-    bool *heard = tnd_allocate_zeroed(self->plan->host_count, sizeof *heard);
-    for (uint32_t h = 0; h < self->plan->host_count; h++) {
-        heard[h] = h == self->config.host || !tnd_leader_awaits(self->leader, h);
-        awaited += !heard[h];
-    }
-    while (awaited > 0 && tnd_clock_now() < until) {
+    while (tnd_host_leads(self) && awaits_statistics(self) && tnd_clock_now() < until) {
         tnd_arrival_t arrival;
-        if (tnd_hub_receive(self->hub, &arrival) != TND_OK) {
-            if (tnd_hub_wait(self->hub, until) != TND_OK)
-                break;
-            continue;
-        }
-        bool message = arrival.kind == TND_ARRIVAL_MESSAGE;
-        tnd_actor_id_t from = message ? arrival.msg.from : arrival.peer;
-        uint32_t host = from - tnd_host_id(0);
-        bool last = message && arrival.msg.kind == TND_MSG_STATISTICS;
-        if (last && host < self->plan->host_count && !heard[host]) {
-            heard[host] = true;
-            awaited--;
-        }
-        tnd_host_take_arrival(self, &arrival, tnd_clock_now());
-        if (!message && host < self->plan->host_count && !heard[host] &&
-            !tnd_leader_awaits(self->leader, host)) {
-            heard[host] = true;
-            awaited--;
-        }
+        if (tnd_hub_receive(self->hub, &arrival) == TND_OK)
+            tnd_host_take_arrival(self, &arrival, tnd_clock_now());
+        else if (tnd_hub_wait(self->hub, until) != TND_OK)
+            break;
     }
-    free(heard);
 }
 
 static void *host_main(void *context)

@@ -437,6 +437,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         note_log(self, msg, name);
         break;
     case TND_MSG_STATISTICS:
+        self->hosts[host].said_life = self->run.presences[host].life;
         note_statistics(self, msg, name);
         break;
     default:

@@ -45,8 +45,8 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
  *  UINT32_MAX and a reason. */
 uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
                               size_t room);
-/*  After the run: whether a host may still send a message.  A host that is away may return and must
- *  learn how the run ended, unless it was given up. */
+/*  After the run: whether a host may still send a message, of which its statistics are the last.  A host
+ *  that is away may return and must learn how the run ended, unless it was given up. */
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
 /*  Sets the streams, by chain; reports are checked against them.  Copied. */
 void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);

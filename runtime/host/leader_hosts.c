@@ -227,6 +227,8 @@ bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
     const tnd_host_presence_t *presence = &self->run.presences[host];
+    if (presence->life != 0 && presence->life == self->hosts[host].said_life)
+        return false;
     return presence->up ||
            (good && (tnd_host_presence_is_expected(presence) || is_coming(self, host)));
 }

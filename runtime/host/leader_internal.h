@@ -82,6 +82,7 @@ typedef struct {
     tnd_process_t process; /* as reported with its endpoints */
     tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
     uint64_t fate_ns;
+    uint64_t said_life; /* whose last words, its statistics, came; 0: none */
     char why[256];
     tnd_adapted_t *adapted; /* that it reported; its facts follow */
     tnd_buffer_t *endpoints;

@@ -270,6 +270,23 @@ Test(leader, a_host_that_the_run_can_do_without_is_lost_soon_unless_its_process_
     cr_assert(loses(1, 11 * second_ns));
 }
 
+Test(leader, no_host_is_awaited_whose_statistics_have_come)
+{
+    lead("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
+    for (uint32_t h = 0; h < 3; h++)
+        tnd_leader_host_up(leader, h, 10 + h, 0);
+    tnd_msg_t msg = {.kind = TND_MSG_STATISTICS, .from = tnd_host_id(1), .to = TND_LEADER};
+    msg.note.payload = tnd_text_payload_of("prep preprocessor rows 5\n");
+    cr_assert(tnd_leader_awaits(leader, 1));
+    tnd_leader_message(leader, &msg, 0);
+    cr_assert_not(tnd_leader_awaits(leader, 1), "they came while its own actors still ended");
+    cr_assert(tnd_leader_awaits(leader, 2));
+    /* Another process takes its place. */
+    tnd_leader_host_away(leader, 1, TND_LOSS_ENDED, "its process ended", second_ns);
+    tnd_leader_host_up(leader, 1, 20, 2 * second_ns);
+    cr_assert(tnd_leader_awaits(leader, 1));
+}
+
 Test(leader, a_free_host_is_reserved_for_one_process_for_ten_seconds)
 {
     char why[256];
