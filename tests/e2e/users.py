@@ -66,15 +66,15 @@ class Users(Cluster):
         for name in ("root", "daemon"):
             (folder / name).mkdir(exist_ok=True)
         shutil.chown(folder / "daemon", 1, 1)
-        self.program = folder / "program.py"
-        self.program.write_text(PROGRAM.format(module=str(ROOT / "tools/python")))
+        self.program, self.module = folder / "program.py", folder / "module"
+        self.program.write_text(PROGRAM.format(module=str(self.module)))
 
     def begin(self, user, *words, name, command=(TUNDISH,), inside=None):
         """Starts the command for a user, in the network namespace of a process; its output is in
         NAME.log."""
         home = self.folder / user
         env = {**os.environ, "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "HOME": str(home),
-               "TUNDISH_LIBRARY": str(BUILD / "libtundish.so")}
+               "TUNDISH_LIBRARY": str(self.module / "libtundish.so")}
         line = [*(["nsenter", "-t", inside.pid, "-n"] if inside else []),
                 *(DAEMON if user == "daemon" else []), *command, *words]
         with open(self.folder / f"{name}.log", "w") as log:
@@ -82,7 +82,10 @@ class Users(Cluster):
                                                 env=env)
 
     def program_host(self, user, host, name=None, overlay=None):
-        """Starts a program of Python as a host of the run."""
+        """Starts a program of Python as a host of the run, with a module that another user can read."""
+        if not self.module.exists():
+            shutil.copytree(ROOT / "tools/python", self.module)
+            shutil.copy(BUILD / "libtundish.so", self.module)
         self.begin(user, self.program, host, self.graph, overlay or self.overlay, name=name or host,
                    command=(sys.executable,))
 
