@@ -4,13 +4,14 @@
 #include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
+#include "runtime/core/feeder.h"
 #include "runtime/core/stream/split.h"
 
 /*  With `depth: auto`: bytes of all slots of a feeder, its part of a memory budget, and the least
  *  and most steps. */
 enum { AUTO_BYTES = 4 << 20, AUTO_PART = 16, AUTO_LEAST = 2, AUTO_MOST = 256 };
 
-enum { UNBOOKED_LEAST = 128, UNBOOKED_A_SLOT = 3, UNBOOKED_MOST = 512 };
+enum { UNBOOKED_LEAST = 128, UNBOOKED_A_SLOT = 3 };
 
 static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
                            const tnd_batcher_options_t *batcher, const tnd_stream_t *stream)
@@ -48,5 +49,5 @@ uint32_t tnd_prefetch_depth(const tnd_plan_t *plan, uint32_t chain, const tnd_st
 uint32_t tnd_prefetch_unbooked(uint32_t depth)
 {
     uint32_t most = UNBOOKED_LEAST + UNBOOKED_A_SLOT * depth;
-    return most < UNBOOKED_MOST ? most : UNBOOKED_MOST;
+    return most < TND_UNBOOKED_MOST ? most : TND_UNBOOKED_MOST;
 }

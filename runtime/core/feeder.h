@@ -28,6 +28,9 @@
 
 #include "runtime/core/protocol/effect.h"
 
+/*  The most that `unbooked_max` may be; the leader has room for what is said of so many steps. */
+enum { TND_UNBOOKED_MOST = 512 };
+
 typedef struct {
     tnd_actor_id_t self;
     const tnd_actor_id_t *joins; /* the caller keeps them alive */

@@ -7,6 +7,7 @@
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
 #include "runtime/checkpoint/checkpoint_writer.h"
+#include "runtime/core/feeder.h"
 #include "runtime/core/host/run.h"
 #include "runtime/core/session/refusal_log.h"
 #include "runtime/core/session/validation.h"
@@ -23,8 +24,8 @@
  *  which wakes them. */
 enum { STEPS_OPEN = 2048, BOOKED_EVERY = 64 };
 
-/*  Steps that feeders may hold, or may have finished, beyond the booked ones. */
-enum { HELD_MOST = 16, AHEAD_MOST = 256 };
+/*  Steps that feeders may hold beyond the booked ones. */
+enum { HELD_MOST = 16 };
 
 /*  The metrics of one step, by replica, and the bytes of ragged rows that the lanes reported. */
 typedef struct {

@@ -461,6 +461,37 @@ def test_a_stopped_leader_continues(run):
     stopped_and_goes_on(run, "a")
 
 
+def idle_or_five_seconds(pid):
+    """Waits until the process is idle.  One that is still busy after five seconds has not failed."""
+    before = None
+    for _ in range(20):
+        words = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        if before == (before := words[11:13]):
+            return
+        time.sleep(0.25)
+
+
+def test_a_stopped_feeder_costs_no_checkpoint(run):
+    """The other feeder runs up to 512 steps meanwhile, and saves its models after some of them."""
+    run.graph.write_text(run.graph.read_text().replace("size: 128, replicas: 4, remainder: keep, block: 100 rows", "size: 2, replicas: 2")
+                         .replace("depth: 4", "depth: 500"))
+    run.overlay.write_text(f"""port: {run.port}
+checkpoint: {{dir: {run.folder}/kept, every: 100 steps, keep: 1000}}
+hosts:
+  a: {{address: 127.0.0.1, actors: [read, prep, batch, feed]}}
+  b: {{address: 127.0.0.1, actors: [feed]}}
+""")
+    run.start_all("ab")
+    for _ in range(5):
+        run.reaches(run.steps() + 1000)
+        run.hosts["b"].send_signal(signal.SIGSTOP)
+        idle_or_five_seconds(run.hosts["a"].pid)
+        run.hosts["b"].send_signal(signal.SIGCONT)
+    run.drains()
+    told = json.loads(run.report.read_text())
+    assert (told["checkpoints_failed"], run.said("a").count("no checkpoint")) == (0, 0), run.all_said()
+
+
 def test_a_worker_stopped_for_too_long(run):
     run.overlay.write_text(run.overlay.read_text() + "dead_after: 2 s\nrestart_timeout: 500 ms\n")
     run.start_all()
