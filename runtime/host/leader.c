@@ -49,7 +49,7 @@ static void open_writer(tnd_leader_t *self)
     tnd_checkpoint_writer_config_t config = {
         .plan = self->plan,
         .depth = HELD_MOST,
-        .ahead = TND_UNBOOKED_MOST,
+        .ahead = TND_UNBOOKED_MOST + 1,
         .validations = &self->validations,
         .wake = self->output.wake,
         .context = self->output.context,
