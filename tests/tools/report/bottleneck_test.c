@@ -220,16 +220,9 @@ Test(bottleneck, a_batcher_without_rows_is_followed_and_not_one_without_a_slot)
 
 Test(bottleneck, a_run_that_flows_names_the_busiest_actor)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     waits(FEED_A, TND_WAIT_STEP);
     device(FEED_A, TND_DEVICE_IDLE, 0);
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 3 / 4;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
@@ -332,13 +325,7 @@ Test(bottleneck, the_signal_that_killed_a_process_is_said_if_its_parent_saw_it)
 static tnd_run_page_t *flows_by_the_page(void)
 {
     static tnd_run_page_t page;
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     page.state = TND_LEADER_CORE_RUNNING + 1;
     processes[0].record.page = &page;
@@ -495,14 +482,7 @@ Test(bottleneck, a_slow_run_flows_between_its_steps)
 
 Test(bottleneck, faults_are_listed_while_rows_flow_most_serious_first)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     processes[1].stopped = true;
     pages[PREP].state = TND_STATE_WORKING;

@@ -21,6 +21,21 @@ static tnd_inspected_t processes[2];
 static tnd_inspection_t before, after;
 static tnd_verdict_t verdict;
 
+/*  The look before, which `before` has after `looked`. */
+static tnd_statistics_t old[6];
+static tnd_inspected_t olds[2];
+
+/*  The look before saw what is there now: what changes from here on happened between the two. */
+static inline void looked(void)
+{
+    for (uint32_t i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[processes[1].actors - pages];
+    before.processes = olds;
+}
+
 static inline void join(uint32_t from, uint32_t to)
 {
     tnd_statistics_t *a = &pages[from], *b = &pages[to];

@@ -17,19 +17,12 @@ static void add_second(uint32_t who, uint64_t number, double work, double step)
 
 Test(run_limit, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     processes[0].count = 2;
     processes[1].count = 2;
     processes[1].actors = &pages[BATCH];
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         pages[i].begun_ns = now_ns - 10 * second_ns;
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    }
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[BATCH];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     pages[BATCH].waiting_ns = now_ns - second_ns / 10;
     pages[BATCH].bytes_in = 1000000;
@@ -105,18 +98,11 @@ Test(run_limit, a_connection_limits_between_two_blocks_that_arrive)
 
 Test(run_limit, a_feeder_that_writes_its_model_most_of_the_time_limits)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     device(FEED_A, TND_DEVICE_STEP, 0);
     pages[FEED_A].devices[0].since_ns = now_ns;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         pages[i].begun_ns = now_ns - 10 * second_ns;
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    }
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     pages[FEED_A].blocks_out = 10;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_KEEP] = second_ns * 6 / 10;
@@ -162,8 +148,6 @@ Test(run_limit, a_connection_limits_before_anything_has_come)
 
 Test(run_limit, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     tnd_pages_shape_t shape = {.actors = 6, .histories = 6};
     void *memory = calloc(1, tnd_run_record_bytes(&shape));
     processes[0].record = tnd_run_record_at(memory, &shape);
@@ -174,13 +158,9 @@ Test(run_limit, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
         /* The worker is busy in bursts of two of three seconds. */
         for (uint64_t n = 0; n < 12; n++)
             add_second(i, n, i == PREP && n % 3 != 2 ? 0.9 : 0.2, i == FEED_A ? 0.4 : 0);
-        memcpy(&old[i], &pages[i], sizeof old[i]);
     }
     processes[0].record.page->history_next = 12;
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = old[FEED_A].rows_out = 60000;
     pages[FEED_A].blocks_out = old[FEED_A].blocks_out = 600;
     pages[FEED_A].rows_out += 500;
@@ -261,8 +241,6 @@ Test(run_limit, a_source_that_takes_seconds_per_block_limits_also_between_its_ro
 
 Test(run_limit, an_actor_that_lags_limits_although_buffers_still_feed)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     for (uint32_t i = 0; i < 6; i++) {
         pages[i].begun_ns = now_ns - 60 * second_ns;
         pages[i].rows_out = 10000;
@@ -271,12 +249,7 @@ Test(run_limit, an_actor_that_lags_limits_although_buffers_still_feed)
     processes[1].count = 0;
     pages[PREP].rows_out = 12000; /* 2000 of them are in buffers */
     device(FEED_A, TND_DEVICE_IDLE, 0);
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out += 1000;
     pages[FEED_A].blocks_out += 10;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] += second_ns;
@@ -298,8 +271,6 @@ Test(run_limit, an_actor_that_lags_limits_although_buffers_still_feed)
 
 Test(run_limit, one_slot_limits_if_the_feeder_does_not_always_wait_for_its_device)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     for (uint32_t i = 0; i < 6; i++) {
         pages[i].begun_ns = now_ns - 60 * second_ns;
         pages[i].rows_out = 10000;
@@ -310,11 +281,7 @@ Test(run_limit, one_slot_limits_if_the_feeder_does_not_always_wait_for_its_devic
     pages[FEED_A].since_ns = now_ns;
     pages[FEED_A].depth = 1;
     device(FEED_A, TND_DEVICE_IDLE, 0);
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out += 1000;
     pages[FEED_A].blocks_out += 10;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] += second_ns * 55 / 100;
@@ -332,16 +299,9 @@ Test(run_limit, one_slot_limits_if_the_feeder_does_not_always_wait_for_its_devic
 
 Test(run_limit, of_replicas_that_are_equally_busy_the_first_is_named)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     device(FEED_A, TND_DEVICE_IDLE, 0);
     device(FEED_C, TND_DEVICE_IDLE, 1);
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = pages[FEED_C].rows_out = 500;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 96 / 100;
     pages[FEED_C].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 99 / 100;
@@ -354,17 +314,10 @@ Test(run_limit, of_replicas_that_are_equally_busy_the_first_is_named)
 
 Test(run_limit, an_actor_that_hardly_computes_is_no_limit_where_processors_are_not_free)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     for (uint32_t i = 0; i < 6; i++)
         pages[i].begun_ns = now_ns - 60 * second_ns;
     device(FEED_A, TND_DEVICE_IDLE, 0);
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     pages[FEED_A].blocks_out = 5;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 6 / 10;
@@ -383,8 +336,6 @@ Test(run_limit, an_actor_that_hardly_computes_is_no_limit_where_processors_are_n
 
 Test(run_limit, the_operation_that_takes_longest_is_named_if_there_are_several)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
     tnd_pages_shape_t shape = {.actors = 6, .hosts = 1, .details = 1};
     void *memory = calloc(1, tnd_run_record_bytes(&shape));
     processes[0].record = tnd_run_record_at(memory, &shape);
@@ -398,12 +349,7 @@ Test(run_limit, the_operation_that_takes_longest_is_named_if_there_are_several)
     detail->operation_count = 2;
     for (uint32_t i = 0; i < 6; i++)
         pages[i].begun_ns = now_ns - 60 * second_ns;
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out = 500;
     pages[FEED_A].blocks_out = 5;
     pages[PREP].cpu_ns = second_ns * 8 / 10;
@@ -417,8 +363,8 @@ Test(run_limit, the_operation_that_takes_longest_is_named_if_there_are_several)
     free(memory);
 }
 
-/*  A run whose only device is `sim:0`, which is timed; its page a second ago is `old`. */
-static tnd_device_page_t *timed_device(tnd_statistics_t *old, tnd_inspected_t *olds)
+/*  A run whose only device is `sim:0`, which is timed. */
+static tnd_device_page_t *timed_device(void)
 {
     for (uint32_t i = 0; i < 6; i++) {
         pages[i].begun_ns = now_ns - 60 * second_ns;
@@ -429,12 +375,7 @@ static tnd_device_page_t *timed_device(tnd_statistics_t *old, tnd_inspected_t *o
     device(FEED_A, TND_DEVICE_IDLE, 0);
     strcpy(pages[FEED_A].devices[0].name, "sim:0");
     pages[FEED_A].devices[0].timed = 1;
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, 2 * sizeof *olds);
-    olds[0].actors = old;
-    olds[1].actors = &old[FEED_C];
-    before.processes = olds;
+    looked();
     pages[FEED_A].rows_out += 1000;
     pages[FEED_A].blocks_out += 10;
     return &pages[FEED_A].devices[0];
@@ -442,9 +383,7 @@ static tnd_device_page_t *timed_device(tnd_statistics_t *old, tnd_inspected_t *o
 
 Test(run_limit, a_device_that_works_while_its_thread_does_nothing_limits)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
-    tnd_device_page_t *device = timed_device(old, olds);
+    tnd_device_page_t *device = timed_device();
     device->work_ns = second_ns * 97 / 100;
     pages[READ].cpu_ns += second_ns / 10;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
@@ -466,9 +405,7 @@ Test(run_limit, a_device_that_works_while_its_thread_does_nothing_limits)
 
 Test(run_limit, a_device_that_waits_for_rows_is_named_beside_what_limits)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
-    tnd_device_page_t *device = timed_device(old, olds);
+    tnd_device_page_t *device = timed_device();
     device->work_ns = second_ns / 10;
     device->wait_ns[TND_DEVICE_WAIT_ROWS] = second_ns * 3 / 10;
     device->wait = TND_DEVICE_WAIT_ROWS;
@@ -486,9 +423,7 @@ Test(run_limit, a_device_that_waits_for_rows_is_named_beside_what_limits)
 
 Test(run_limit, a_program_between_its_calls_limits_although_a_device_has_its_rows)
 {
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
-    tnd_device_page_t *device = timed_device(old, olds);
+    tnd_device_page_t *device = timed_device();
     device->work_ns = second_ns * 97 / 100;
     pages[FEED_A].program_ns = second_ns * 95 / 100;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
