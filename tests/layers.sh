@@ -9,14 +9,14 @@ set -u
 cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
     runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core runtime/core/host
-    runtime/text runtime/option runtime/topology
+    runtime/text runtime/notes runtime/option runtime/topology
     runtime/timing runtime/pages runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/posts runtime/interface runtime/feed runtime/resources runtime/meeting
     runtime/host
     transport transport/inproc transport/zmq transport/cuda transport/device transport/collective transport/hub
     actors/file actors/text actors/stored actors/source actors/source/sample actors/quarantine actors/example actors/image actors/expression actors/python actors/op actors/op/number actors/op/image actors/op/text actors/op/python actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine actors/source/python actors/adapt
     actors/feeder actors
     tools/cli tools/launch tools/machine tools/table tools/new tools/inspect tools/rows tools/report tools/choice tools/process tools/events tools/remote tools/touch tools/top tools/watch tools/reference tools/faults tools/command
-    examples examples/fashion tools/bench tools/bench/device tools/bench/many tools/bench/reduce'
+    tools/packaging/older_glibc examples examples/fashion tools/bench tools/bench/device tools/bench/many tools/bench/reduce'
 bad=0
 refuse() { # refuse TEXT PATTERN PATHS...: no line below PATHS may match PATTERN
     text=$1 pattern=$2
@@ -34,7 +34,7 @@ complain() { # complain TEXT FOUND
     bad=1
 }
 
-found=$(grep -rE '^ *# *include "' $order --include='*.[ch]' --include='*.def' | sort -u | awk -v order="$order" '
+found=$(grep -rE '^ *# *include "' runtime transport actors tools examples --include='*.[ch]' --include='*.def' | sort -u | awk -v order="$order" '
     function folder(path) { sub("/[^/]*$", "", path); return path }
     BEGIN { count = split(order, names, /[ \n]+/); for (i = 1; i <= count; i++) place[names[i]] = i }
     {
