@@ -396,6 +396,13 @@ static void look_for_processors(feeder_t *feeder, uint64_t now)
     feeder->ready_ns = ready;
 }
 
+/*  A step has failed.  The leader still hears of those that were done before it. */
+static tnd_status_t end_failed(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    (void)take_done(feeder, self, error);
+    return tnd_fail(error, "%s", tnd_device_workers_error(feeder->workers));
+}
+
 static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
 {
     feeder_t *feeder = state;
@@ -408,7 +415,7 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
             tnd_device_workers_run_all(feeder->workers, tnd_models_evaluate_task(feeder->models));
     }
     if (tnd_device_workers_error(feeder->workers) != NULL)
-        return tnd_fail(error, "%s", tnd_device_workers_error(feeder->workers));
+        return end_failed(feeder, self, error);
     look_for_processors(feeder, tnd_actor_round(self));
     TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
     send_got(feeder, self);
