@@ -149,7 +149,8 @@ class Soak(Run):
     def second_progress(self):
         """Rows that the feeders of the second chain were given; to ask takes a quarter of a second."""
         told = subprocess.run([str(TUNDISH), "ps", "--json"], capture_output=True, text=True)
-        return sum(actor["rows_in"] for one in json.loads(told.stdout)["processes"]
+        own = self.pids().values()
+        return sum(actor["rows_in"] for one in json.loads(told.stdout)["processes"] if one["pid"] in own
                    for actor in one["actors"] if actor["kind"] == "feeder" and actor["name"].startswith("second")) \
             if told.stdout else 0
 

@@ -16,7 +16,7 @@ import sys
 
 from faults import until, write_npy
 from named import in_folder, run_named
-from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, free_range
+from run import BUILD, ROOT, TEST_SEED, TUNDISH, family, free_range
 
 ROWS, TESTED, SIZE, EPOCHS = 200, 50, 16, 4
 OF_EPOCH = -(-ROWS // SIZE)
@@ -187,9 +187,8 @@ def test_hosts_and_killed_workers(folder):
             until(lambda: log.read_text()[-3000:], lambda: log.read_text().count("test is running") > kill)
             shown = json.loads(subprocess.run([str(TUNDISH), "ps", "--json"], capture_output=True, text=True).stdout)
             host = "bcb"[kill]
-            for run in shown["processes"]:
-                if run["host"] == host and run["run"] == "validation" and alive(run["pid"]):
-                    os.kill(run["pid"], signal.SIGKILL)
+            for pid in {run["pid"] for run in shown["processes"] if run["host"] == host} & set(family(process.pid)):
+                os.kill(pid, signal.SIGKILL)
         assert process.wait(60) == 0, log.read_text()[-3000:]
     finally:
         process.kill()
