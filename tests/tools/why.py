@@ -155,10 +155,13 @@ def test_the_time_of_a_device_is_its_own(folder):
             while wanted not in told and time.monotonic() < deadline:  # the first looks see the start
                 told = run("why", name, env=environment)[1]
                 time.sleep(0.02)
-            work, link = shares_of(name, environment, 2)
-            # On a busy machine the device also waits for the host, which is neither, and a look is late.
-            both, least, off = work + link, *((0.3, 0.2) if is_sanitized() else (0.6, 0.04))
-            assert least < both < 1.1 and abs(work / both - works) < off, (work, link)
+            # A busy machine delays copies and looks, which is no mistake of the measuring: that would be in
+            # every window.  Then the device also waits for the host, which is neither.
+            work = link = 0
+            least, off = (0.3, 0.2) if is_sanitized() else (0.6, 0.04)
+            while not (least < work + link < 1.1 and abs(work / (work + link) - works) < off):
+                assert time.monotonic() < deadline, (work, link)
+                work, link = shares_of(name, environment, 2)
             holds(told, wanted)
         finally:
             process.kill()
