@@ -155,8 +155,8 @@ def test_the_time_of_a_device_is_its_own(folder):
             while wanted not in told and time.monotonic() < deadline:  # the first looks see the start
                 told = run("why", name, env=environment)[1]
                 time.sleep(0.02)
-            # A busy machine delays copies and looks, which is no mistake of the measuring: that would be in
-            # every window.  Then the device also waits for the host, which is neither.
+            # A mistake of the measuring shows in every window; a busy machine delays copies and looks in some,
+            # in which the device also waits for the host.
             work = link = 0
             least, off = (0.3, 0.2) if is_sanitized() else (0.6, 0.04)
             while not (least < work + link < 1.1 and abs(work / (work + link) - works) < off):
@@ -200,7 +200,7 @@ def test_the_shares_of_a_device_are_those_of_its_model(folder):
         while (len(begun) < len(truth) or min(one[3] for one in begun.values()) < 3) and time.monotonic() < deadline:
             time.sleep(0.1)
             begun = devices_seen(environment)
-        # A busy machine delays copies, which is no mistake of the measuring: that would be in every window.
+        # A mistake of the measuring shows in every window; a busy machine delays copies in some.
         deadline, off = time.monotonic() + 60, dict(truth)
         while off and time.monotonic() < deadline:
             ended = begun
