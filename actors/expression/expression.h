@@ -35,7 +35,7 @@ uint64_t tnd_expression_reads(const tnd_expression_t *self);
  *  operation `cast` does.  Errors: TND_FAILED if integers are divided by zero. */
 tnd_status_t tnd_expression_run(tnd_expression_t *self, const tnd_tile_t *in, tnd_dtype_t to,
                                 void *out, tnd_error_t *error) TND_CHECKED;
-/*  Likewise the ragged result for one row, in memory of `room`.  Errors: TND_FAILED also if columns have
+/*  Writes the ragged result of one row to memory of `room`.  Errors: TND_FAILED also if columns have
  *  rows of different lengths. */
 tnd_status_t tnd_expression_run_ragged(tnd_expression_t *self, const tnd_tile_t *in, uint32_t row,
                                        tnd_dtype_t to, tnd_room_t *room, tnd_ragged_t *out,

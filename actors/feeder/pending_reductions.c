@@ -52,7 +52,7 @@ static void say_passed(tnd_actor_t *actor, tnd_actor_id_t reducer, const tnd_pas
 {
     tnd_msg_t msg = {.kind = TND_MSG_PASSED, .from = tnd_actor_id(actor), .to = reducer};
     msg.passed = *note;
-    /* Likewise. */
+    /* A reducer that is away gets it when it is there again. */
     (void)tnd_actor_send(actor, &msg, TND_CARRY_NOTHING);
 }
 

@@ -18,7 +18,7 @@ typedef struct {
 
 void tnd_failures_add(tnd_failures_t *self, const tnd_error_t *why);
 
-/*  Same, if `status` is a failure. */
+/*  Counts `why` if `status` is a failure. */
 void tnd_failures_note(tnd_failures_t *self, tnd_status_t status, const tnd_error_t *why);
 
 #endif

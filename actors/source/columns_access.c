@@ -114,7 +114,7 @@ static bool request_all(const tnd_strand_t *strand, const uint64_t *index, uint3
     return found;
 }
 
-/*  Same, for a ragged column; its splits are small. */
+/*  Requests rows of a ragged column; its splits are small. */
 static bool request_ragged(const tnd_strand_t *strand, const uint64_t *index, uint32_t count)
 {
     bool found = false;

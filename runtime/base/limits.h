@@ -36,7 +36,7 @@ void tnd_group_names(const char *root, int process, char *text, size_t room);
 
 /*  Processors that this process may run on. */
 uint32_t tnd_processors_allowed(void);
-/*  Same, of another process; 0: not known. */
+/*  Processors that another process may run on; 0: not known. */
 uint32_t tnd_processors_allowed_of(int process);
 /*  How many of them it may use at a time: its control group may allow less. */
 double tnd_cores_allowed(void);

@@ -32,11 +32,11 @@ TND_API int tnd_schema_find(const tnd_schema_t *self, const char *name);
 TND_API tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
                                     uint32_t rank, const uint64_t *shape,
                                     tnd_error_t *error) TND_CHECKED;
-/*  Same, for a ragged column, whose longest row has shape[0]; `rank` is at least 1. */
+/*  Appends a ragged column, whose longest row has shape[0]; `rank` is at least 1. */
 TND_API tnd_status_t tnd_schema_add_ragged(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
                                            uint32_t rank, const uint64_t *shape,
                                            tnd_error_t *error) TND_CHECKED;
-/*  Same, for a column like `column` with another name. */
+/*  Appends a column like `column`, with another name. */
 tnd_status_t tnd_schema_add_like(tnd_schema_t *self, const char *name, const tnd_column_t *column,
                                  tnd_error_t *error) TND_CHECKED;
 

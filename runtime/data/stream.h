@@ -116,7 +116,7 @@ tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self);
 uint64_t tnd_stream_made_max(const tnd_stream_t *self);
 /*  The part of ragged columns in it. */
 uint64_t tnd_stream_made_ragged(const tnd_stream_t *self);
-/*  Likewise, as the rows leave the cache; 0 without one. */
+/*  Both as the rows leave the cache; 0 without one. */
 uint64_t tnd_stream_cached_max(const tnd_stream_t *self);
 uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self);
 

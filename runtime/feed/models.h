@@ -48,7 +48,7 @@ const tnd_task_t *tnd_models_load_task(tnd_models_t *self);
 /*  Saves each model as of the step. A failure to write is in the report of its first replica and
  *  does not fail the step. NULL without a folder of checkpoints or a `save` of the plugin. */
 const tnd_task_t *tnd_models_keep_task(tnd_models_t *self);
-/*  Same for the model whose first replica that is, after the last of `step` steps, while the device
+/*  Saves the model whose first replica that is, after the last of `step` steps, while the device
  *  workers are idle. */
 tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
                              tnd_error_t *error) TND_CHECKED;

@@ -54,7 +54,7 @@ void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
 /*  Ends the run and tells every host; only the first call counts. */
 void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
-/*  Same, because of a host: TND_OUTCOME_AGAIN if the run may start again, else TND_OUTCOME_LOST. */
+/*  Ends the run because of a host: TND_OUTCOME_AGAIN if the run may start again, else TND_OUTCOME_LOST. */
 void tnd_leader_end_without(tnd_leader_t *self, tnd_resumption_cause_t cause, const char *why);
 /*  Why the run starts again.  Valid after the run. */
 tnd_resumption_end_t tnd_leader_resumption_end(const tnd_leader_t *self);

@@ -132,7 +132,7 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     return tnd_fail(error, "no host is named '%s'; the hosts are: %s", name, names);
 }
 
-/*  Same, or the host of which a launcher tells; `line` gets the record for the log. */
+/*  Finds the host by its name, or the one of which a launcher tells; `line` gets the record for the log. */
 static tnd_status_t find_launched(const tnd_launch_t *launch, const tnd_plan_t *plan,
                                   uint32_t *host_p, tnd_log_line_t *line, char *text, size_t room,
                                   tnd_error_t *error)

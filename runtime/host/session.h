@@ -47,7 +47,8 @@ const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session);
 uint32_t tnd_session_port(const tnd_session_t *session);
 /*  Ends this host only; the run must not need it.  Any thread. */
 void tnd_session_leave(tnd_session_t *session);
-/*  Same as tnd_session_drain, not from a signal handler or a forked child; the leader logs the cause (tnd_host_drain_because). */
+/*  Drains the run as tnd_session_drain, but not from a signal handler or a forked child; the leader logs the cause
+ *  (tnd_host_drain_because). */
 void tnd_session_drain_because(tnd_session_t *session, const char *cause);
 /*  Makes the run fail with this reason.  Any thread. */
 void tnd_session_break(tnd_session_t *session, const char *why);

@@ -30,7 +30,7 @@ const char *tnd_variable(const char *const *environment, const char *name);
 #define TND_LAUNCH_REQUIRED UINT64_MAX
 tnd_status_t tnd_variable_number(const char *const *environment, const char *name, uint32_t least,
                                  uint64_t fallback, uint32_t *value_p, tnd_error_t *error);
-/*  Same, for a port. */
+/*  Reads a port. */
 tnd_status_t tnd_variable_port(const char *const *environment, const char *name, uint32_t *value_p,
                                tnd_error_t *error);
 /*  Copies a text that must fit; not set: "". */

@@ -21,7 +21,7 @@ static inline bool tnd_is_newcomer(tnd_actor_id_t id)
 /*  An id that no other process that asks has, in all likelihood. */
 tnd_actor_id_t tnd_newcomer_id(uint64_t life);
 
-/*  Likewise, of processes of a launcher that look for a meeting (meeting.h). */
+/*  Ids of processes of a launcher that look for a meeting (meeting.h). */
 enum { TND_ATTENDEE_FIRST = 0x60000000, TND_ATTENDEE_COUNT = 0x10000000 };
 
 static inline bool tnd_is_attendee(tnd_actor_id_t id)

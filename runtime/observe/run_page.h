@@ -191,7 +191,7 @@ typedef struct {
 
 typedef struct {
     tnd_history_second_t seconds[TND_HISTORY_SECONDS]; /* ring: number modulo its size */
-    /*  Likewise: span n is seconds 10 n to 10 n + 9 together, with their rows and bytes added up. */
+    /*  Ring: span n is seconds 10 n to 10 n + 9 together, with their rows and bytes added up. */
     tnd_history_second_t spans[TND_HISTORY_SPANS];
 } tnd_history_t;
 

@@ -87,12 +87,12 @@ typedef struct {
     int32_t numa_node;
     /*  Of a device that rows are copied to: bytes so far, and the time in which a copy was under way. */
     _Atomic uint64_t bytes_moved, link_ns;
-    /*  Same: the tnd_device_wait_t, since when, and the time of each. */
+    /*  What that device waits for (tnd_device_wait_t), since when, and the time of each. */
     _Atomic uint64_t wait, wait_since_ns, wait_ns[TND_DEVICE_WAITS];
-    /*  Same, if it times the work of steps (`timed`): `work_ns` and `worked_until_ns` of its facts. */
+    /*  Of one that times the work of steps (`timed`): `work_ns` and `worked_until_ns` of its facts. */
     _Atomic uint64_t timed, work_ns, worked_until_ns;
     _Atomic uint64_t calls[6]; /* to its driver, by tnd_device_call_t */
-    /*  Same: what it has not done yet, a tnd_device_pending_t in the low byte, the step above it;
+    /*  Of one that rows are copied to: what it has not done yet, a tnd_device_pending_t in the low byte, the step above it;
      *  monotonic: since when that comes first; and the thread that asks whether it is done. */
     _Atomic uint64_t pending, pending_since_ns, copier;
 } tnd_device_page_t;

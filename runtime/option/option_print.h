@@ -21,7 +21,7 @@ void tnd_option_show(const tnd_option_t *option, const void *options, FILE *out)
 
 /*  Writes pairs as a map on one line, in the order written. */
 void tnd_pairs_print(const tnd_pairs_t *self, FILE *out);
-/*  Same, as the text that a plugin's `open` takes; "" without pairs.  The caller frees it. */
+/*  The pairs as the text that a plugin's `open` takes; "" without pairs.  The caller frees it. */
 char *tnd_pairs_text(const tnd_pairs_t *self);
 
 /*  What an option expects, for errors and help: "a number of rows from 1", "a size, such as 64MiB".

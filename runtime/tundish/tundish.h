@@ -654,7 +654,7 @@ typedef struct tnd_source_ops {
  *  incomplete table is an error of the graph. */
 TND_API void tnd_graph_source(tnd_graph_t *graph, const tnd_source_ops_t *ops, void *shared);
 
-/*  Same, for a source without `open`: `read` as above with `user` as its state, `schema`, `count`
+/*  Registers a source without `open`: `read` as above with `user` as its state, `schema`, `count`
  *  rows per epoch or TND_UNKNOWN, and `caps` TND_SOURCE_*. */
 typedef tnd_status_t tnd_read_fn(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
                                  tnd_error_t *error);

@@ -74,7 +74,7 @@ typedef struct tnd_error {
  *  are too many columns or dimensions, a dimension is 0, or a row takes 2^40 bytes or more. */
 TND_API tnd_status_t tnd_schema_add(tnd_schema_t *schema, const char *name, tnd_dtype_t dtype,
                                     uint32_t rank, const uint64_t *shape, tnd_error_t *error);
-/*  Same, for a ragged column whose longest row has shape[0]; `rank` is at least 1. */
+/*  Appends a ragged column, whose longest row has shape[0]; `rank` is at least 1. */
 TND_API tnd_status_t tnd_schema_add_ragged(tnd_schema_t *schema, const char *name,
                                            tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
                                            tnd_error_t *error);

@@ -56,7 +56,7 @@ static inline void bench_print(const char *bench, double value, double bound, do
            bench, value, bound, ratio, goal, met ? "true" : "false");
 }
 
-/*  Same, for a figure without a goal of its own. */
+/*  Prints a figure without a goal of its own. */
 static inline void bench_show(const char *bench, double value, double bound, double ratio)
 {
     printf("{\"bench\":\"%s\",\"value\":%.6g,\"bound\":%.6g,\"ratio\":%.4g,\"goal\":null,"

@@ -17,7 +17,7 @@ typedef struct {
 /*  Writes rows without a header, of `bytes` in total; fewer, with a message, if disk or memory has
  *  no room for them and half as much again. */
 bench_file_t bench_file_raw(const char *name, size_t row_bytes, size_t bytes);
-/*  Same, with the header of a .npy file of `columns` numbers per row; `count` rows. */
+/*  Writes such rows with the header of a .npy file of `columns` numbers per row; `count` rows. */
 bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns, size_t count);
 /*  The number of bytes for which there is room, at most `bytes`; prints a message if it is less. */
 size_t bench_file_room(size_t bytes);

@@ -82,7 +82,7 @@ static const tnd_statistics_t *page_of(const char *thread)
     return length > 0 ? best : NULL;
 }
 
-/*  Same, if the page does not exist yet or no longer. */
+/*  The actor of a thread whose page does not exist yet or no longer. */
 static const tnd_instance_t *instance_of(const char *thread)
 {
     const tnd_plan_t *plan = atomic_load(&armed_plan);

@@ -25,7 +25,7 @@ tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const tnd_load_options
 bool tnd_load_resumes(const tnd_request_t *request, const tnd_load_options_t *options,
                       const char *host, const char *command);
 
-/*  Same, for other files and a graph that is only inspected: it may end before a feeder, and its
+/*  Loads files as a graph that is only inspected: it may end before a feeder, and its
  *  data may be absent. */
 tnd_graph_t *tnd_load_form(const tnd_load_options_t *options, const char *const *files,
                            size_t count);

@@ -45,7 +45,7 @@ void tnd_log_end(tnd_log_t *self);
  *  tnd_complain. */
 void tnd_log_say(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *command,
                  const char *text);
-/*  Same, for an error. */
+/*  An error of the command itself, shown at every level. */
 void tnd_log_complain(tnd_log_t *self, const char *host, const char *command, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 

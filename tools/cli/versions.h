@@ -13,7 +13,7 @@ void tnd_versions_print(FILE *out);
 void tnd_versions_print_libraries(FILE *out);
 /*  Whether an installed library is older than the one that the program was built with. */
 bool tnd_versions_old(void);
-/*  Same, as a JSON object. */
+/*  The versions of the program and of its libraries, as a JSON object. */
 void tnd_versions_print_json(FILE *out);
 
 #endif

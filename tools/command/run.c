@@ -66,7 +66,7 @@ typedef struct {
 /*  After a second Ctrl-C, the time for an orderly end; a step or a source may never return. */
 static const uint64_t leave_wait_ns = 500000000;
 
-/*  Same, for processes of a launcher that have met but are not all connected: those that hear of no drain
+/*  The same time for processes of a launcher that have met but are not all connected: those that hear of no drain
  *  would wait for this one. */
 static const uint64_t join_wait_ns = 5000000000;
 
@@ -77,7 +77,7 @@ static const uint64_t start_wait_ns = 2000000000;
  *  and progress after the metrics, whose losses the log reports. */
 static const uint64_t observers_wait_ns = 5000000000, log_wait_ns = 1000000000;
 
-/*  Same, after a second Ctrl-C. */
+/*  That time after a second Ctrl-C. */
 static const uint64_t leave_lines_ns = 200000000;
 
 /*  A drain without progress for this time reports what it waits for. */

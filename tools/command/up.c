@@ -32,10 +32,10 @@
 /*  The time that the other hosts have to notice that a host has ended, to drain, and to end. */
 static const uint64_t patience_ns = 5000000000;
 
-/*  Same if the run cannot succeed: the leader has ended, or the run cannot begin. */
+/*  Their time if the run cannot succeed: the leader has ended, or the run cannot begin. */
 static const uint64_t short_patience_ns = 300000000;
 
-/*  Same after the leader has succeeded, or after all were told to end. */
+/*  Their time after the leader has succeeded, or after all were told to end. */
 static const uint64_t late_ns = 1000000000;
 
 /*  Descriptors: standard streams, signals, those open while a child starts; two pipes per child. */

@@ -43,7 +43,7 @@ bool tnd_remote_command_is_plain(const char *word)
     return plain;
 }
 
-/*  Likewise of a name. */
+/*  Whether a name needs no quotes; `A=b` would be an assignment. */
 static bool is_plain(const char *name)
 {
     return tnd_remote_command_is_plain(name) && strchr(name, '=') == NULL;

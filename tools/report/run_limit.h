@@ -11,7 +11,7 @@
  *  slow connection. */
 void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict);
 
-/*  Same, for a run that feeds no row at this moment: the limit is the actor that the wait chain ended at
+/*  Fills the limit of a run that feeds no row at this moment: the limit is the actor that the wait chain ended at
  *  if it has been at work for most of the last seconds and does not hang. */
 void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdict);
 #endif

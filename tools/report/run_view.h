@@ -76,7 +76,7 @@ static inline bool tnd_seen_runs(const tnd_seen_t *who)
 /*  The device thread that has been in one of the states `states` (bits 1 << TND_DEVICE_*) longest;
  *  NULL: none. */
 const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states);
-/*  Same, one that has not done what it was asked to. */
+/*  The device thread that has longest not done what it was asked to. */
 const tnd_device_page_t *tnd_seen_pending(const tnd_seen_t *who);
 
 /*  What a reader reads, as "reads FILE, record 3, from byte 96", if its details were asked for and it

@@ -72,7 +72,7 @@ static tnd_seen_t best_peer(const walk_t *walk, const tnd_statistics_t *page, bo
     return best;
 }
 
-/*  Same, among the other actors of a role in its chain. */
+/*  The actor of a role in the chain of `page` that is most likely waited for, other than its peers. */
 static tnd_seen_t best_other(const walk_t *walk, const tnd_statistics_t *page, tnd_role_t role)
 {
     tnd_seen_t best = {NULL, NULL}, who;
@@ -371,7 +371,7 @@ static uint32_t absent_peer(const walk_t *walk, const tnd_statistics_t *page, bo
     return UINT32_MAX;
 }
 
-/*  Same, an instance of a role in the chain of `page`. */
+/*  An absent instance of a role in the chain of `page`. */
 static uint32_t absent_other(const walk_t *walk, const tnd_statistics_t *page, tnd_role_t role)
 {
     const tnd_run_record_t *record = walk->view->record;

@@ -76,7 +76,7 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
 /*  Handles a message of the peer's connection.  Returns whether it is for the user. */
 bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                            uint64_t now);
-/*  Same, and writes the arrival for the user. */
+/*  Handles a message of the peer's connection, and writes the arrival for the user. */
 bool tnd_connections_deliver(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                              tnd_carry_t carry, uint64_t now, tnd_arrival_t *arrival);
 /*  Handles the end of the peer's connection; `why` is for the user. */

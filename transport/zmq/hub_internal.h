@@ -111,7 +111,7 @@ typedef enum { TND_ZMQ_EMPTY, TND_ZMQ_INSIDE, TND_ZMQ_MESSAGE } tnd_zmq_taken_t;
 
 /*  Reads one message of a socket.  INSIDE: the hub has used it. */
 tnd_zmq_taken_t tnd_zmq_take(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_arrival_t *arrival);
-/*  Same, for a message of this process; false: the hub has used it. */
+/*  Reads a message of this process; false: the hub has used it. */
 bool tnd_zmq_take_inproc(tnd_zmq_hub_t *self, tnd_inproc_message_t *message,
                          tnd_arrival_t *arrival);
 

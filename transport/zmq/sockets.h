@@ -55,7 +55,7 @@ void tnd_sockets_close(tnd_sockets_t *self, tnd_socket_t *socket, uint64_t linge
 
 /*  Marks the sockets that are ready; false if none is. */
 bool tnd_sockets_look(tnd_sockets_t *self);
-/*  Same, and waits at most `wait_ms` for a socket or a wake (-1: without limit). */
+/*  Marks the sockets that are ready, and waits at most `wait_ms` for a socket or a wake (-1: without limit). */
 bool tnd_sockets_wait(tnd_sockets_t *self, int wait_ms);
 /*  The next ready socket, in turn: each for some messages.  Polls from time to time, so that no
  *  socket starves.  NULL if none is known to be ready. */

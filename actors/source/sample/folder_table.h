@@ -30,7 +30,7 @@ typedef struct {
 tnd_status_t tnd_folder_table_read(tnd_folder_table_t *self, const char *path,
                                    const char *delimiter, const char *name, const char *word,
                                    const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
-/*  Same, of bytes that were read from `path`. */
+/*  Reads a table from bytes that were read from `path`. */
 tnd_status_t tnd_folder_table_parse(tnd_folder_table_t *self, const char *path,
                                     const uint8_t *bytes, size_t size, uint8_t delimiter,
                                     const char *name, const char *word,

@@ -41,7 +41,7 @@ typedef void mean4_fn(void *restrict out, const value_t value[4], uint64_t rows,
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
 #define GREATER(a, b) ((a) > (b) ? (a) : (b))
 
-/*  Same, for floats: a value that is not equal to itself is a NaN, which is kept. */
+/*  Of floats: a value that is not equal to itself is a NaN, which is kept. */
 #define LESSER_OR_NAN(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
 #define GREATER_OR_NAN(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
 

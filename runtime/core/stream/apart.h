@@ -50,7 +50,7 @@ uint64_t tnd_apart_quota(const tnd_apart_t *self, uint32_t lane, uint64_t batch)
  *  tnd_apart_period batches.  False: it is not known yet. */
 bool tnd_apart_take(const tnd_apart_t *self, uint32_t lane, uint64_t batch, uint64_t taken,
                     tnd_left_t left, tnd_apart_take_t *take);
-/*  Of these rows, the first that the lane's replica number `which` gets, and how many; then its
+/*  The rows of a take that go to the lane's replica number `which`: the first, and how many; then its
  *  padding. */
 typedef struct {
     uint64_t first, rows, padded;
