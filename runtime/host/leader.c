@@ -685,6 +685,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
     uint64_t wake = tnd_leader_check_hosts(self, now);
     if (self->unusable.text[0] != '\0')
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);
+    (void)tnd_leader_check_measured(self);
     for (bool changed = true; changed && !self->run.ended;) {
         chain_t *chain = &self->chains[self->chain];
         run_session(self, &self->chains[0], now);

@@ -167,19 +167,32 @@ static void print_place(const tnd_topology_t *topology, uint32_t chain, char *te
         snprintf(text, room, "%s: ", mark.origin->name);
 }
 
-static void fail_without_metric(tnd_leader_t *self, const tnd_validated_t *validated)
+/*  The run fails once the checkpoint of that validation is written, so that nothing trained is lost. */
+static void note_without_metric(tnd_leader_t *self, const tnd_validated_t *validated)
 {
-    char why[900], place[256], names[TND_METRICS_MAX * (TND_METRIC_NAME + 2)] = "nothing";
+    char place[256], names[TND_METRICS_MAX * (TND_METRIC_NAME + 2)] = "nothing";
     const tnd_chain_plan_t *chain = &self->plan->chains[validated->chain];
     print_place(self->plan->topology, validated->chain, place, sizeof place);
     for (size_t m = 0, used = 0; m < validated->sums.count; m++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", m > 0 ? ", " : "",
                                  validated->sums.of[m].name);
-    snprintf(why, sizeof why,
-             "%s`best` of %.64s is of the metric `%.64s`, but the validation after step %" PRIu64
-             " reports %.320s",
-             place, chain->feeder, chain->best->metric, validated->steps - 1, names);
-    tnd_leader_end(self, TND_OUTCOME_FAILED, why);
+    (void)tnd_fail(
+        &self->unmeasured,
+        "%s`best` of %.64s is of the metric `%.64s`, but the validation after step %" PRIu64
+        " reports %.320s",
+        place, chain->feeder, chain->best->metric, validated->steps - 1, names);
+    self->unmeasured_steps = validated->steps;
+}
+
+bool tnd_leader_check_measured(tnd_leader_t *self)
+{
+    if (self->unmeasured.text[0] == '\0')
+        return true;
+    if (tnd_checkpoint_writer_busy(self->writer) &&
+        tnd_checkpoint_writer_last(self->writer) < self->unmeasured_steps)
+        return true;
+    tnd_leader_end(self, TND_OUTCOME_FAILED, self->unmeasured.text);
+    return false;
 }
 
 /*  What the user is told of a value. */
@@ -210,8 +223,10 @@ static void judge(tnd_leader_t *self, const tnd_validated_t *validated)
     const tnd_best_options_t *wanted = self->plan->chains[validated->chain].best;
     if (wanted == NULL || validated->chain != self->best_chain || validated->steps == 0)
         return;
+    if (self->unmeasured.text[0] != '\0')
+        return;
     if (!tnd_validated_value(validated, wanted->metric, &value)) {
-        fail_without_metric(self, validated);
+        note_without_metric(self, validated);
         return;
     }
     tell_value(self, validated, tnd_best_add(&self->best, validated->steps, value));
@@ -313,8 +328,6 @@ void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now)
         return;
     if (self->chain > 0 && chain->over && !self->run.touches.drains)
         keep_result(self);
-    if (self->run.ended) /* it lacked what is wanted of it */
-        return;
     if (rests)
         restart_due(self);
     uint32_t due = find_due(self, !rests);
@@ -322,6 +335,6 @@ void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now)
         begin_chain(self, due, rests, now);
     else if (rests)
         return_to_first(self);
-    else
+    else if (tnd_leader_check_measured(self))
         tnd_leader_end(self, self->run.touches.drains ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
 }

@@ -98,6 +98,8 @@ struct tnd_leader {
     tnd_validations_t validations; /* of chains with `every:` */
     tnd_best_t best;               /* of those of this chain; 0: none is wanted */
     uint32_t best_chain;
+    tnd_error_t unmeasured; /* the metric of `best` that a validation lacked; "": none did */
+    uint64_t unmeasured_steps;
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
     tnd_run_t run;
@@ -165,6 +167,9 @@ void tnd_leader_report_best(tnd_leader_t *self);
 void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now);
 /*  The first chain begins a validation if it rests where one is due, and goes on if none is. */
 void tnd_leader_check_rest(tnd_leader_t *self, uint64_t now);
+/*  Ends the run if a validation lacked the metric of `best` and its checkpoint is written, or cannot be;
+ *  false: it did. */
+bool tnd_leader_check_measured(tnd_leader_t *self);
 
 /* --- leader_hosts.c --------------------------------------------------------------------------- */
 

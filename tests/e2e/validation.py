@@ -134,9 +134,12 @@ def test_killed_in_either_chain_and_resumed(folder):
 def test_drained_in_either_chain_and_resumed(folder):
     runs = Runs(folder)
     whole = runs.run(**SLOW)
-    keep, resume, kept = ("--set", f"checkpoint.dir={runs.checkpoints}"), [], []
+    keep, resume, kept, codes = ("--set", f"checkpoint.dir={runs.checkpoints}"), [], [], []
     for lines in (2, 4, 3, 5, 6):
-        assert stopped(runs, signal.SIGTERM, lines, *keep, *resume) == 130
+        codes.append(stopped(runs, signal.SIGTERM, lines, *keep, *resume))
+        if codes[-1] == 0 and len(codes) > 3:  # on a busy machine the signal comes after the last step
+            break
+        assert codes[-1] == 130, codes
         kept.append(len(json.loads(runs.report.read_text())["results"].get("test", [])))
         resume = ["--resume"] if runs.checkpoints.exists() and any(runs.checkpoints.glob("step-*")) else []
     found = runs.run(*keep, *resume, **SLOW)
