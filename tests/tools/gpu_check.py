@@ -71,7 +71,7 @@ def test_without_a_device_nothing_runs(folder):
 def over_the_driver(folder, *words, **env):
     """Runs the checks of what is computed over the driver of the tests."""
     env = {"LD_LIBRARY_PATH": str(DRIVER), "XDG_RUNTIME_DIR": str(folder), **env}
-    code, out, err = tool("gpu-check", "--correct", *words, bundle(folder / "bundle"), folder / "out", env=env)
+    code, out, err = tool("gpu-check", "--correct", "--patience", 10, *words, bundle(folder / "bundle"), folder / "out", env=env)
     same(err, "")
     return code, out, json.loads((folder / "out/result.json").read_text())
 
