@@ -62,9 +62,11 @@ typedef uint16_t bf16_vector VECTOR(uint16_t, 16);
     (*(bf16_vector *)(to) = __builtin_convertvector(                                               \
          ((u32_vector)(value) + 0x7fff + (((u32_vector)(value) >> 16) & 1)) >> 16, bf16_vector))
 
-/*  A loop over n leaves of elements of type `element`, in vectors of `number`s. */
+/*  A loop over n leaves of elements of type `element`, in vectors of `number`s.  `restrict`: what it stores
+ *  does not change `leaves`, whose pointers would be read again for each vector. */
 #define LOOP(name, n, element, vector, number, load, store, op, root)                              \
-    TARGET static size_t name##n(const tnd_reduction_leaves_t *leaves, size_t begin, size_t end)   \
+    TARGET static size_t name##n(const tnd_reduction_leaves_t *restrict leaves, size_t begin,      \
+                                 size_t end)                                                       \
     {                                                                                              \
         enum { LANES = sizeof(vector) / sizeof(number) };                                          \
         const vector nan = (vector){0} + (number)NAN_OF(number);                                   \
@@ -82,7 +84,8 @@ typedef uint16_t bf16_vector VECTOR(uint16_t, 16);
 
 /*  The same of a mean: each leaf is multiplied on the way, the root is divided. */
 #define MEAN(name, n, element, vector, number, load, store, op, root)                              \
-    TARGET static size_t name##n(const tnd_reduction_leaves_t *leaves, size_t begin, size_t end)   \
+    TARGET static size_t name##n(const tnd_reduction_leaves_t *restrict leaves, size_t begin,      \
+                                 size_t end)                                                       \
     {                                                                                              \
         enum { LANES = sizeof(vector) / sizeof(number) };                                          \
         const vector nan = (vector){0} + (number)NAN_OF(number);                                   \
