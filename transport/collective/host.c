@@ -144,6 +144,7 @@ static bool shown_fit(const thread_t *thread, const tnd_collective_round_t *roun
 typedef struct {
     uint32_t posting, postings;
     uint64_t chunks, before; /* its own; those of the groups before it */
+    bool listed;             /* thread->parts are those of its only posting */
 } chunk_group_t;
 
 static size_t bytes_of(const tnd_posting_t *post)
@@ -151,34 +152,34 @@ static size_t bytes_of(const tnd_posting_t *post)
     return post->reduce != TND_GATHER ? post->count * tnd_dtype_size(post->dtype) : 0;
 }
 
-/*  The host that begins at a posting. */
+/*  The group that begins at a posting. */
 static chunk_group_t group_at(const tnd_postings_t *posted, uint32_t posting, uint64_t before)
 {
     size_t bytes = bytes_of(&posted->items[posting]);
-    chunk_group_t host = {.posting = posting, .postings = 1, .before = before};
-    host.chunks = (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    for (uint32_t p = posting + 1; p < posted->count && host.chunks <= 1; p++) {
+    chunk_group_t group = {.posting = posting, .postings = 1, .before = before};
+    group.chunks = (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    for (uint32_t p = posting + 1; p < posted->count && group.chunks <= 1; p++) {
         size_t more = bytes_of(&posted->items[p]);
         if (more > CHUNK_BYTES - bytes)
             break;
         bytes += more;
-        host.postings++;
-        host.chunks = bytes > 0;
+        group.postings++;
+        group.chunks = bytes > 0;
     }
-    return host;
+    return group;
 }
 
-static chunk_group_t group_after(const tnd_postings_t *posted, const chunk_group_t *host)
+static chunk_group_t group_after(const tnd_postings_t *posted, const chunk_group_t *group)
 {
-    return group_at(posted, host->posting + host->postings, host->before + host->chunks);
+    return group_at(posted, group->posting + group->postings, group->before + group->chunks);
 }
 
 static uint64_t chunks_of(const tnd_postings_t *posted)
 {
-    chunk_group_t host = group_at(posted, 0, 0);
-    while (host.posting + host.postings < posted->count)
-        host = group_after(posted, &host);
-    return host.before + host.chunks;
+    chunk_group_t group = group_at(posted, 0, 0);
+    while (group.posting + group.postings < posted->count)
+        group = group_after(posted, &group);
+    return group.before + group.chunks;
 }
 
 /*  Gives elements [begin, end) of a replica's array to the others. */
@@ -210,33 +211,38 @@ static void compute_shares(thread_t *thread, const tnd_posting_t *post, uint32_t
             copy_share(host, i, posting, from, to);
             continue;
         }
-        thread->parts.outs[0] = posts_of(host, i)->items[posting].data;
-        thread->parts.out_count = 1;
-        tnd_reduction_compute(post, &thread->parts, from, to);
+        tnd_reduction_parts_t share = thread->parts;
+        share.outs = &(void *){posts_of(host, i)->items[posting].data};
+        share.out_count = 1;
+        tnd_reduction_compute(post, &share, from, to);
     }
 }
 
+/*  Elements [begin, end) of a posting whose parts are listed. */
 static void compute(thread_t *thread, const tnd_posting_t *post, uint32_t posting, size_t begin,
                     size_t end)
 {
-    tnd_host_collective_list_parts(thread, posting, 0);
     if (post->sharing == TND_SHARE_NONE)
         tnd_reduction_compute(post, &thread->parts, begin, end);
     else
         compute_shares(thread, post, posting, begin, end);
 }
 
-static void reduce_chunk(thread_t *thread, const tnd_postings_t *posted, const chunk_group_t *host,
+/*  Listing the parts reads what the other threads posted: once for all chunks of a posting. */
+static void reduce_chunk(thread_t *thread, const tnd_postings_t *posted, chunk_group_t *group,
                          uint64_t chunk)
 {
-    for (uint32_t p = host->posting; p < host->posting + host->postings; p++) {
+    for (uint32_t p = group->posting; p < group->posting + group->postings; p++) {
         const tnd_posting_t *post = &posted->items[p];
         size_t begin = 0, end = post->count;
         if (post->reduce == TND_GATHER)
             continue;
-        if (host->postings == 1)
+        if (group->postings == 1)
             tnd_reduction_share(post->count, tnd_dtype_size(post->dtype), (uint32_t)chunk,
-                                (uint32_t)host->chunks, &begin, &end);
+                                (uint32_t)group->chunks, &begin, &end);
+        if (!group->listed)
+            tnd_host_collective_list_parts(thread, p, 0);
+        group->listed = group->postings == 1;
         compute(thread, post, p, begin, end);
     }
 }
@@ -292,6 +298,7 @@ static bool reduce_alone(thread_t *thread, const tnd_collective_round_t *round)
         const tnd_posting_t *post = &own->items[p];
         if (post->reduce == TND_GATHER)
             continue;
+        tnd_host_collective_list_parts(thread, p, 0);
         compute(thread, post, p, 0, post->count);
     }
     return !is_over(host) && tnd_host_collective_gather_equal(host, round);
