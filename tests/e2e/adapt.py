@@ -121,6 +121,44 @@ def test_a_mean_and_a_deviation_are_those_of_numpy(folder):
                           f"{normalize('u', moments(made, (0, 1, 2)))}"))
 
 
+def test_numbers_that_are_missing_become_the_mean(folder):
+    """What is `auto` is of the others; a NaN becomes 0, as the mean itself does."""
+    case = Case(folder)
+    whole, mean = case.x.copy(), "nan: mean"
+    case.x[[3, 407, ROWS - 1], [0, 1, 2]] = np.nan
+    case.x[100:140, 0] = np.nan
+    averages, std = np.nanmean(case.x.astype("f8"), 0), np.nanstd(case.x.astype("f8"), 0)
+    filled = np.where(np.isnan(case.x), averages.astype("f4"), case.x)
+    numbers = f"mean: {averages.tolist()}, std: {std.tolist()}"
+    np.save(folder / "x.npy", filled)
+    expected = case.stream("run", case.write(normalize("x", numbers)))
+    np.save(folder / "x.npy", case.x)
+    graph = case.write(normalize("x", more=f", {mean}"))
+    assert case.stream("run", graph) == expected
+    assert case.stream("up", graph, case.three_hosts()) == expected
+    assert case.stream("run", case.write(normalize("x", numbers, f", {mean}"))) == expected
+    for to in ("f16", "f64"):
+        given = [case.write(f"{{cast: {{column: x, to: f64}}}}, {normalize('x', moment, f', to: {to}, {mean}')}")
+                 for moment in ("mean: auto, std: auto", numbers)]
+        rows = [json_of(case.command("head", path, "--json", "--steps", "100")) for path in given]
+        values = [[value for step in steps for value in step["columns"]["x"]["data"]] for steps in rows]
+        np.testing.assert_allclose(*np.array(values, "f8"), rtol=1e-12, atol=1e-12)  # a NaN would be equal to a NaN
+        assert np.isfinite(np.array(values[0], "f8")).all(), to
+    #  One number for all channels; one that is left as it is; a channel without a number.
+    one = f"mean: {np.nanmean(case.x.astype('f8'))}, std: {np.nanstd(case.x.astype('f8'))}"
+    assert case.stream("run", case.write(normalize("x", more=f", axis: all, {mean}"))) == \
+        case.stream("run", case.write(normalize("x", one, f", {mean}")))
+    assert case.stream("run", case.write(normalize("x", numbers))) != expected
+    case.x[:, 1] = np.nan
+    np.save(folder / "x.npy", case.x)
+    text = case.command("run", graph, expect=78)
+    assert "there are no numbers to train on" in text, text
+    whole[5, 2] = np.inf
+    np.save(folder / "x.npy", whole)
+    text = case.command("run", graph, expect=78)
+    assert "record 5 of x.npy" in text and "not finite" in text and "say `nan: mean`" not in text, text
+
+
 def test_only_rows_that_train_count(folder):
     case = Case(folder)
     for read, rows in (("skip: 100, take: 300, shuffle: global", slice(100, 400)),
@@ -324,6 +362,7 @@ def test_what_cannot_be_computed_is_said_at_its_place(folder):
     graph = case.write(normalize("x"))
     text = case.command("run", graph, expect=78)
     assert "record 407 of x.npy" in text and "not finite" in text and "graph" in text, text
+    assert "if it is NaN, say `nan: mean`" in text, text
     assert "computed when a run starts" in case.command("explain", graph)
     #  A row that an operation before refuses, beyond the first block.
     (folder / "long.csv").write_text("a,b\n" + "".join(f"{i},{'x' if i == 2500 else i}\n" for i in range(3000)))

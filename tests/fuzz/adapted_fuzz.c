@@ -30,7 +30,7 @@ static void put_fields(tnd_arena_t *arena, tnd_value_t *map)
     tnd_value_put(arena, map, "fields", nowhere, fields);
 }
 
-static const void *options_of(tnd_arena_t *arena, const tnd_op_t *op)
+static const void *options_of(tnd_arena_t *arena, const tnd_op_t *op, bool fills)
 {
     tnd_options_context_t context = {.arena = arena, .diagnostics = tnd_diagnostics_new(arena)};
     tnd_value_t *map = tnd_value_map(arena, nowhere);
@@ -43,6 +43,7 @@ static const void *options_of(tnd_arena_t *arena, const tnd_op_t *op)
         put(arena, map, "column", "x");
         put(arena, map, "mean", "auto");
         put(arena, map, "std", "auto");
+        put(arena, map, "nan", fills ? "mean" : "keep");
     }
     return tnd_options_parse(&context, &op->spec->table, map, "fuzz", nowhere);
 }
@@ -130,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 1)
         return 0;
-    const tnd_op_t *op = bytes[0] == 'n'   ? &tnd_op_normalize
+    const tnd_op_t *op = bytes[0] == 'n' || bytes[0] == 'm' ? &tnd_op_normalize
                          : bytes[0] == 'v' ? &tnd_op_lookup
                                            : &tnd_op_decode_csv;
     char *words = tnd_allocate_zeroed(size, 1); /* exactly as many bytes, and a zero */
@@ -144,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     read_parts(words);
     tnd_adapted_free(&sent);
     tnd_arena_t *arena = tnd_arena_new();
-    const void *options = options_of(arena, op);
+    const void *options = options_of(arena, op, bytes[0] == 'm');
     char *told = open_with(op, options, words);
     if (told != NULL) { /* what is told can be read again */
         char *again = open_with(op, options, told);

@@ -1,6 +1,7 @@
 /*  actors/op/number/normalize.c - numbers less the mean of their channel, over its deviation: normalize.
  *
- *  What is `auto` are the moments of the channel (moments.h).
+ *  What is `auto` are the moments of the channel (moments.h), with `nan: mean` those of its numbers
+ *  that are not NaN.
  *
  *  What comes out, where C is f32 if both types have at most 16 bits or are f32, else f64:
  *
@@ -33,13 +34,17 @@ typedef struct {
     tnd_numbers_t mean, std;
     int64_t axis;
     const char *to;
+    int nan; /* nan_use_t */
 } normalize_options_t;
+
+typedef enum { NAN_STAYS, NAN_IS_MEAN } nan_use_t;
 
 typedef struct {
     tnd_elements_t made;
     size_t period, run;     /* numbers of the pattern below; neighbours that each of them is for */
     bool wide;              /* C is f64 */
     bool adapts;            /* its mean or deviation is `auto` */
+    bool fills;             /* a NaN becomes 0, as the mean does */
     size_t channels;        /* that have moments; if it adapts */
     tnd_moments_t *learned; /* of each channel */
     const tnd_loops_t *loops;
@@ -61,6 +66,9 @@ static const tnd_option_t options[] = {
              "`auto` is one number for all channels"},
     {TND_OPTION(normalize_options_t, to, STRING, GRAPH), .unit = "type", .example = "f32",
      .fallback = "f32", .help = "the new type: f32, f64, f16 or bf16"},
+    {TND_OPTION(normalize_options_t, nan, ENUM, GRAPH), .fallback = "keep", .choices = "keep|mean",
+     .help = "what becomes of a NaN, such as a missing value: it stays, or it is taken for the "
+             "`mean` and so becomes 0; then what is `auto` is computed of the other numbers"},
 };
 
 const tnd_op_spec_t tnd_op_normalize_spec = {
@@ -109,6 +117,17 @@ static void steps(const normalize_t *self, size_t count, void *out, const void *
         loops->normalize_each_f32(count, out, in, mean, std);
 }
 
+/*  Makes numbers of C that are NaN zero. */
+static void fill(const normalize_t *self, size_t count, void *numbers)
+{
+    float *narrow = numbers;
+    double *wide = numbers;
+    for (size_t i = 0; i < count && self->wide; i++)
+        wide[i] = isnan(wide[i]) ? 0 : wide[i];
+    for (size_t i = 0; i < count && !self->wide; i++)
+        narrow[i] = isnan(narrow[i]) ? 0 : narrow[i];
+}
+
 /*  A chunk at a time, which stays in the first level of the cache; casts only where needed. */
 static void run_some(const normalize_t *self, size_t count, uint8_t *out, const uint8_t *in,
                      size_t at, bool one)
@@ -126,6 +145,8 @@ static void run_some(const normalize_t *self, size_t count, uint8_t *out, const 
             x = wide;
         }
         steps(self, now, y, x, bytes, one ? at : at + done, one);
+        if (self->fills)
+            fill(self, now, y);
         if (self->made.to != middle)
             tnd_cast(self->made.to, middle, now, out + done * to_size, y);
     }
@@ -236,26 +257,45 @@ static bool read_numbers(const char **at_p, const char *name, double *numbers, s
     return good;
 }
 
+/*  Channels may have different counts if NaNs are left out. */
+static size_t counts_of(const normalize_t *self)
+{
+    return self->fills ? self->channels : 1;
+}
+
 /*  Adds the moments of a lane, "count 8 mean 0.5 ... std 0.1 ...". */
 static tnd_status_t read_lane(normalize_t *self, const char *text, double *numbers,
                               tnd_error_t *error)
 {
-    double count, *means = numbers, *deviations = numbers + self->channels;
-    if (!read_numbers(&text, "count", &count, 1) ||
-        !read_numbers(&text, "mean", means, self->channels) ||
-        !read_numbers(&text, "std", deviations, self->channels) || *text != '\0' || count < 0 ||
-        count > COUNT_MAX)
+    size_t channels = self->channels, count = counts_of(self);
+    double *means = numbers, *deviations = means + channels, *counts = deviations + channels;
+    bool good = read_numbers(&text, "count", counts, count) &&
+                read_numbers(&text, "mean", means, channels) &&
+                read_numbers(&text, "std", deviations, channels) && *text == '\0';
+    for (size_t i = 0; i < count && good; i++)
+        good = counts[i] >= 0 && counts[i] <= COUNT_MAX;
+    if (!good)
         return tnd_fail(error, "the stored values of `auto` are not those of %zu channels",
-                        self->channels);
-    for (size_t i = 0; i < self->channels; i++) {
-        tnd_moments_t lane = tnd_moments_of((uint64_t)count, means[i], deviations[i]);
+                        channels);
+    for (size_t i = 0; i < channels; i++) {
+        tnd_moments_t lane =
+            tnd_moments_of((uint64_t)counts[count > 1 ? i : 0], means[i], deviations[i]);
         tnd_moments_merge(&self->learned[i], &lane);
     }
     return TND_OK;
 }
 
+/*  Whether a channel has no number. */
+static bool lacks_numbers(const normalize_t *self)
+{
+    for (size_t i = 0; i < counts_of(self); i++)
+        if (self->learned[i].count == 0)
+            return true;
+    return false;
+}
+
 /*  Sets `mean` and `std` to the moments, if those are known, where they are `auto`: to `numbers`, which has
- *  room for two for each channel. */
+ *  room for three for each channel. */
 static tnd_status_t use_moments(normalize_t *self, const tnd_op_facts_t *facts, double *numbers,
                                 tnd_numbers_t *mean, tnd_numbers_t *std, tnd_error_t *error)
 {
@@ -263,7 +303,7 @@ static tnd_status_t use_moments(normalize_t *self, const tnd_op_facts_t *facts, 
     bool known = facts->adapted_count > 0;
     for (size_t i = 0; i < facts->adapted_count; i++)
         TND_TRY(read_lane(self, facts->adapted[i].text, numbers, error));
-    if (known && self->learned[0].count == 0)
+    if (known && lacks_numbers(self))
         return tnd_fail(error, "`auto` cannot be computed: there are no numbers to train on");
     for (size_t i = 0; i < self->channels && known; i++) {
         double deviation = tnd_moments_deviation(&self->learned[i]);
@@ -294,7 +334,7 @@ static tnd_status_t take_numbers(normalize_t *self, const normalize_options_t *c
     if (self->adapts) {
         self->channels = channels;
         self->learned = tnd_allocate_zeroed(channels, sizeof *self->learned);
-        numbers = tnd_allocate(2 * channels, sizeof *numbers);
+        numbers = tnd_allocate(3 * channels, sizeof *numbers);
         status = use_moments(self, facts, numbers, &mean, &std, error);
     }
     if (status == TND_OK)
@@ -330,6 +370,7 @@ static tnd_status_t normalize_open(void *state, const void *given, const tnd_sch
                  (tnd_dtype_size(self->made.from) >= 4 && self->made.from != TND_F32);
     bool auto_mean = chosen->mean.items == NULL, auto_std = chosen->std.items == NULL;
     self->adapts = facts->adapts = auto_mean || auto_std;
+    self->fills = chosen->nan == NAN_IS_MEAN && tnd_dtype_is_float(self->made.from);
     facts->unknown = UINT64_C(1) << self->made.column;
     bool several = (!auto_mean && chosen->mean.count != 1) || (!auto_std && chosen->std.count != 1);
     several = several || (self->adapts && !is_one(chosen, column));
@@ -360,7 +401,8 @@ static void learn_numbers(normalize_t *self, size_t count, const uint8_t *in)
         size_t now = count - done < CHUNK ? count - done : CHUNK;
         tnd_cast(TND_F64, self->made.from, now, wide, in + done * size);
         for (size_t i = 0; i < now; i++) {
-            tnd_moments_add(&self->learned[channel], wide[i]);
+            if (!self->fills || !isnan(wide[i]))
+                tnd_moments_add(&self->learned[channel], wide[i]);
             if (--left > 0)
                 continue;
             left = self->run;
@@ -380,7 +422,8 @@ static tnd_status_t normalize_learn(void *state, const tnd_tile_t *in, tnd_error
         if (!isfinite(self->learned[i].squares[0]))
             return tnd_fail(error,
                             "it has a number that is not finite, or too large to be squared, so "
-                            "`auto` cannot be computed; replace it before");
+                            "`auto` cannot be computed; replace it before%s",
+                            self->fills ? "" : ", or if it is NaN, say `nan: mean`");
     }
     return TND_OK;
 }
@@ -390,7 +433,10 @@ static tnd_status_t normalize_tell(const void *state, FILE *out, tnd_error_t *er
     const normalize_t *self = state;
     char text[TND_QUANTITY_NUMBER];
     (void)error;
-    fprintf(out, "count %" PRIu64 " mean", self->learned[0].count);
+    fputs("count", out);
+    for (size_t i = 0; i < counts_of(self); i++)
+        fprintf(out, " %" PRIu64, self->learned[i].count);
+    fputs(" mean", out);
     for (size_t i = 0; i < self->channels; i++)
         fprintf(out, " %s", tnd_quantity_number(tnd_moments_mean(&self->learned[i]), 1, text));
     fputs(" std", out);
