@@ -132,8 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (size < 1)
         return 0;
     const tnd_op_t *op = bytes[0] == 'n' || bytes[0] == 'm' ? &tnd_op_normalize
-                         : bytes[0] == 'v' ? &tnd_op_lookup
-                                           : &tnd_op_decode_csv;
+                         : bytes[0] == 'v'                  ? &tnd_op_lookup
+                                                            : &tnd_op_decode_csv;
     char *words = tnd_allocate_zeroed(size, 1); /* exactly as many bytes, and a zero */
     memcpy(words, bytes + 1, size - 1);
     tnd_adapted_t *sent = NULL;

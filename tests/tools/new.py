@@ -208,10 +208,80 @@ def test_a_table_becomes_columns_without_an_edit(folder):
     same(got["id"], [[30000001 + i] for i in range(6)])
     same(got["sex"], [[1], [2], [0], [1], [0], [1]])  # the third class is that of what is missing
     same(got["year"], [[2007], [2007], [2007], [2008], [2009], [2009]])
-    wanted = [[39.1, 18.7], [None, None], [46.1, 13.2], [50, 16.3], [46.5, 17.9], [36, None]]
-    for row, values in zip(got["x"], wanted):
-        for value, number in zip(row, values):
-            assert value == "nan" if number is None else abs(value - number) < 1e-5, (row, values)
+    near(got["x"], [[39.1, 18.7], [None, None], [46.1, 13.2], [50, 16.3], [46.5, 17.9], [36, None]])
+    holds(path.read_text(), "- {normalize: {column: x, mean: auto, std: auto, nan: mean}}",
+          "# - {normalize: {column: year, mean: auto, std: auto}}")
+
+
+def near(got, wanted):
+    """Compares with numbers of which the mean is 0 and the deviation 1; a missing one, None, is the mean."""
+    for values, numbers in zip(zip(*got), zip(*wanted)):
+        have = [number for number in numbers if number is not None]
+        mean = sum(have) / len(have)
+        deviation = (sum((number - mean) ** 2 for number in have) / len(have)) ** 0.5
+        for value, number in zip(values, numbers):
+            normal = 0 if number is None else (number - mean) / deviation
+            assert abs(value - normal) < 1e-5, (values, numbers)
+
+
+def test_a_line_of_counts_is_no_row_and_names_the_classes(folder):
+    """The tables of scikit-learn begin with how many rows and numbers there are."""
+    lines = "".join(f"{i}.5,{i % 7},{'012'[i % 3]}\n" for i in range(30))
+    names = {"x": ("f32", [2]), "label": ("i64", [])}
+    for line in ("30,2,setosa,versicolor,virginica", "30,2,a,b,c,d", '30,2,"a, b",b,c'):
+        (folder / "counts.csv").write_text(f"{line}\n" + lines)
+        path, out = made(folder, folder / "counts.csv")
+        holds(out, "30 rows")
+        same(fed(path), names, line)
+    #  Not the number of rows, of fields or of classes: a line that does not fit.
+    for line in ("29,2,a,b,c", "30,1,a,b,c", "30,2,a,b", "30,3,a,b,c"):
+        (folder / "counts.csv").write_text(f"{line}\n" + lines)
+        code, out, err = run("new", folder / "counts.csv")
+        same(code, 0)
+        holds(err, f"counts.csv:1: {line.count(',') + 1} fields where most records have 3")
+        holds(out, "# 31 rows of")
+    (folder / "like.csv").write_text("3,2,a\n" + "4,5,b\n6,7,a\n" * 5)
+    path, out = made(folder, folder / "like.csv")
+    holds(out, "11 rows")
+    same(fed(path), {"x": ("f32", [2]), "c2": ("i64", [])})
+    (folder / "iris.csv").write_text("30,2,setosa,versicolor,virginica\n" + lines)
+    path, _ = made(folder, folder / "iris.csv")
+    holds(path.read_text(), "label: i64  # 0 setosa, 1 versicolor, 2 virginica")
+    same(rows_of(path), {"x": [[i + 0.5, i % 7] for i in range(30)], "label": [[i % 3] for i in range(30)]})
+
+
+def test_a_label_without_a_name_is_guessed_and_said(folder):
+    guess = "label: i64  # a guess, without a header: whole numbers from"
+    vector, apart = {"x": ("f32", [3])}, {"x": ("f32", [2]), "label": ("i64", [])}
+    for name, rows, wanted, numbers in (
+            ("last", [f"{i}.5,{i},{i % 4}" for i in range(40)], apart, "0 to 3"),
+            ("first", [f"{i % 4 + 1},{i}.5,{i}" for i in range(40)], apart, "1 to 4"),
+            ("both", [f"{i % 2},{i}.5,{i % 3}" for i in range(40)], apart, "0 to 2"),
+            ("few", [f"{i}.5,{i},{i % 4}" for i in range(19)], vector, None),  # fewer than five of each
+            ("gap", [f"{i}.5,{i},{i % 4 * 2}" for i in range(40)], vector, None),
+            ("from two", [f"{i}.5,{i},{i % 4 + 2}" for i in range(40)], vector, None),
+            ("one", [f"{i}.5,{i},0" for i in range(40)], vector, None),
+            ("all", [f"{i % 2},{i % 3},{i % 4}" for i in range(40)], vector, None),
+            ("two", [f"{i}.5,{i % 4}" for i in range(40)], {"x": ("f32", [2])}, None),
+            ("header", ["a,b,c"] + [f"{i}.5,{i},{i % 4}" for i in range(40)], vector, None)):
+        (folder / "t.csv").write_text("\n".join(rows) + "\n")
+        path, _ = made(folder, folder / "t.csv")
+        same(fed(path), wanted, name)
+        same(f"{guess} {numbers}\n" in path.read_text(), numbers is not None, name)
+
+
+def test_a_number_to_predict_is_a_column_of_its_own(folder):
+    for name in ("target", "y"):
+        (folder / "t.csv").write_text(f"a,{name},b,c\n" + "".join(f"{i},{i}.5,{i * 2},{i % 7}\n" for i in range(40)))
+        path, _ = made(folder, folder / "t.csv")
+        same(fed(path), {"a": ("f32", []), name: ("f32", []), "x": ("f32", [2])})
+        assert f"normalize: {{column: {name}," not in path.read_text()
+    #  Also one that is missing sometimes, and numbers that are NaN as numpy.savetxt writes them.
+    (folder / "t.csv").write_text("a,b,y\n" + "".join(f"{'nan' if i == 3 else i},{i},{'' if i == 4 else i}\n" for i in range(10)))
+    path, _ = made(folder, folder / "t.csv")
+    got = rows_of(path)
+    near(got["x"], [[None if i == 3 else i, i] for i in range(10)])
+    same(got["y"], [["nan" if i == 4 else i] for i in range(10)])
 
 
 def test_a_table_of_pictures_becomes_a_vector_and_a_label(folder):
@@ -293,7 +363,7 @@ def test_lines_of_json_become_columns_without_an_edit(folder):
     same(got["vector"], [row["vector"] for row in rows])
     same(got["box"], [sum(row["box"], []) for row in rows])
     same(got["good"], [[int(row["meta"]["good"])] for row in rows])
-    same(got["score"], [["nan" if row["meta"]["score"] is None else row["meta"]["score"]] for row in rows])
+    near(got["score"], [[row["meta"]["score"]] for row in rows])
     same(got["kind"], [[["cat", "dog", "owl"].index(row["kind"]) if "kind" in row else 3] for row in rows])
 
 

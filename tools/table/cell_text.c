@@ -1,6 +1,7 @@
 /*  tools/table/cell_text.c - what the texts of a table may be: numbers, absent ones, names of columns. */
 #include "tools/table/cell_text.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "actors/text/number_text.h"
@@ -37,6 +38,12 @@ bool tnd_cell_is_number(const char *text, bool *whole_p, bool *wide_p)
     *whole_p = tnd_number_text(TND_I64, text, strlen(text), &whole);
     *wide_p = *whole_p && (whole > most || whole < -most);
     return *whole_p || tnd_number_text(TND_F64, text, strlen(text), &number);
+}
+
+bool tnd_cell_is_nan(const char *text)
+{
+    double number;
+    return tnd_number_text(TND_F64, text, strlen(text), &number) && isnan(number);
 }
 
 bool tnd_cell_is_year(const char *text)

@@ -21,6 +21,8 @@ uint32_t tnd_cell_absence(const char *text);
 
 /*  *whole_p: it is an integer.  *wide_p: one that f32 may not have. */
 bool tnd_cell_is_number(const char *text, bool *whole_p, bool *wide_p);
+/*  Whether a number is NaN, in any case and with any sign. */
+bool tnd_cell_is_nan(const char *text);
 /*  Whether it is a year from 1900 to 2100. */
 bool tnd_cell_is_year(const char *text);
 

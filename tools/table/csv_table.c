@@ -7,75 +7,37 @@
 #include "actors/text/csv_record.h"
 #include "runtime/base/allocation.h"
 #include "runtime/text/byte_order_mark.h"
-#include "runtime/text/json_string.h"
 #include "runtime/text/printable.h"
-#include "tools/table/cell_text.h"
-#include "tools/table/column_name.h"
-#include "tools/table/misfit.h"
-#include "tools/table/record_table.h"
+#include "tools/table/csv_table_internal.h"
 #include "tools/table/stray_quote.h"
-#include "tools/table/text_classes.h"
 
 enum { FIELDS_MAX = 16384 };
 
 /*  A field of numbers in which one of so many records has another text is numbers all the same. */
 enum { ODD_ONE_OF = 20 };
 
-static const char delimiters[] = {',', '\t', ';', '|'};
-enum { DELIMITERS = sizeof delimiters };
+/*  Numbers without a header may be classes if there are so many rows of each. */
+enum { ROWS_OF_CLASS = 5 };
 
-typedef struct {
-    char head[TND_CLASS_TEXT_MAX]; /* its text in the first record; "" if that is too long */
-    bool head_is_number, head_again;
-    bool absent[TND_CELL_ABSENT];
-    uint64_t integers, numbers, years, texts, empty, absents;
-    tnd_text_classes_t classes;
-    tnd_misfit_t odd; /* texts that are neither numbers nor absent */
-    bool wide;        /* a whole number that f32 may not have */
-    char name[TND_NEW_NAME_MAX];
-} field_t;
-
-/*  How it is fed: a class, numbers, or bytes. */
-typedef enum { AS_NUMBER, AS_WIDE, AS_INTEGER, AS_CLASS, AS_TEXT } use_t;
+static const char delimiters[TND_CSV_DELIMITERS] = {',', '\t', ';', '|'};
 
 typedef enum { FIRST_IS_ROW, FIRST_IS_UNCLEAR, FIRST_IS_HEADER } first_t;
 
-typedef struct {
-    uint8_t delimiter;
-    uint32_t fields_of[DELIMITERS][TND_TABLE_FIRST]; /* of each of the first records */
-    bool divided, header, marked;                    /* by a byte order mark */
-    bool named;                                      /* the header names each field, once */
-    uint8_t *first;                                  /* the first record */
-    size_t first_size;
-    uint64_t records, headers;
-    tnd_misfit_t uneven, blank, damaged, quotes;
-    tnd_misfit_t before;               /* a misfit that is the first record of a file */
-    bool hidden;                       /* it hides the header */
-    bool lonely;                       /* the only record may be a header */
-    bool unclear;                      /* the first record is read as a row, and may be a header */
-    bool swallowed;                    /* a record of `quotes` does not fit */
-    uint64_t line_of[TND_TABLE_FIRST]; /* of each of the first records */
-    char *first_file, *other_file;     /* other: the first file that begins with another record */
-    uint8_t *other;                    /* that record */
-    size_t other_size;
-    field_t *fields;
-    uint32_t count;
-} csv_table_t;
-
 static void *csv_table_open(void)
 {
-    return tnd_allocate_zeroed(1, sizeof(csv_table_t));
+    return tnd_allocate_zeroed(1, sizeof(tnd_csv_table_t));
 }
 
 static void csv_table_close(void *context)
 {
-    csv_table_t *self = context;
+    tnd_csv_table_t *self = context;
     tnd_misfit_t *const misfits[] = {&self->uneven, &self->blank, &self->damaged, &self->quotes,
                                      &self->before};
     for (size_t i = 0; i < sizeof misfits / sizeof misfits[0]; i++)
         tnd_misfit_free(misfits[i]);
     for (uint32_t f = 0; self->fields != NULL && f < self->count; f++)
         tnd_misfit_free(&self->fields[f].odd);
+    tnd_counts_line_free(&self->counts);
     free(self->fields);
     free(self->first);
     free(self->first_file);
@@ -101,13 +63,13 @@ static uint32_t count_fields(const uint8_t *record, size_t size, uint8_t delimit
 }
 
 /*  Empty lines say nothing of the others. */
-static void divide_record(csv_table_t *self, const tnd_record_place_t *place, const uint8_t *record,
-                          size_t size)
+static void divide_record(tnd_csv_table_t *self, const tnd_record_place_t *place,
+                          const uint8_t *record, size_t size)
 {
     tnd_error_t ignored;
     if (size == 0 || self->records == TND_TABLE_FIRST)
         return;
-    for (uint32_t d = 0; d < DELIMITERS; d++)
+    for (uint32_t d = 0; d < TND_CSV_DELIMITERS; d++)
         self->fields_of[d][self->records] =
             count_fields(record, size, (uint8_t)delimiters[d], &ignored);
     if (self->first_file == NULL)
@@ -117,7 +79,7 @@ static void divide_record(csv_table_t *self, const tnd_record_place_t *place, co
 
 /*  The number of fields that most of the first records have; 0: no number is that of most.  *alike_p: how
  *  many have it. */
-static uint32_t usual(const csv_table_t *self, const uint32_t *fields, uint64_t *alike_p)
+static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields, uint64_t *alike_p)
 {
     uint64_t most = self->records < TND_TABLE_FIRST ? self->records : TND_TABLE_FIRST;
     for (uint64_t i = 0; i < most; i++) {
@@ -132,7 +94,7 @@ static uint32_t usual(const csv_table_t *self, const uint32_t *fields, uint64_t 
 }
 
 /*  Whether a delimiter divides most of the first records, but not into equal numbers of fields. */
-static bool divides_unevenly(const csv_table_t *self, const uint32_t *fields)
+static bool divides_unevenly(const tnd_csv_table_t *self, const uint32_t *fields)
 {
     uint64_t divided = 0, alike;
     for (uint64_t i = 0; i < self->records; i++)
@@ -140,7 +102,7 @@ static bool divides_unevenly(const csv_table_t *self, const uint32_t *fields)
     return 2 * divided > self->records && usual(self, fields, &alike) == 0;
 }
 
-static void note_division(csv_table_t *self, const uint32_t *fields)
+static void note_division(tnd_csv_table_t *self, const uint32_t *fields)
 {
     char why[TND_MISFIT_WHY_MAX];
     uint64_t other = 0;
@@ -157,10 +119,10 @@ static void note_division(csv_table_t *self, const uint32_t *fields)
 /*  Finds out what separates fields. */
 static bool csv_table_look(void *context)
 {
-    csv_table_t *self = context;
+    tnd_csv_table_t *self = context;
     uint32_t best = 0;
     uint64_t alike = 0, best_alike = 0;
-    for (uint32_t d = 0; d < DELIMITERS; d++) {
+    for (uint32_t d = 0; d < TND_CSV_DELIMITERS; d++) {
         uint32_t count = usual(self, self->fields_of[d], &alike);
         if (count < self->count || (count == self->count && alike <= best_alike))
             continue;
@@ -168,7 +130,7 @@ static bool csv_table_look(void *context)
         self->count = count;
         best_alike = alike;
     }
-    for (uint32_t d = 0; d < DELIMITERS && self->count <= 1 && self->uneven.count == 0; d++)
+    for (uint32_t d = 0; d < TND_CSV_DELIMITERS && self->count <= 1 && self->uneven.count == 0; d++)
         if (divides_unevenly(self, self->fields_of[d]))
             note_division(self, self->fields_of[d]);
     if (self->count == 0 || self->count > FIELDS_MAX || self->uneven.count > 0)
@@ -182,7 +144,7 @@ static bool csv_table_look(void *context)
     return true;
 }
 
-static void take_text(field_t *self, const tnd_record_place_t *place, const char *text)
+static void take_text(tnd_csv_column_t *self, const tnd_record_place_t *place, const char *text)
 {
     char why[TND_MISFIT_WHY_MAX] = "";
     bool whole, wide;
@@ -196,6 +158,7 @@ static void take_text(field_t *self, const tnd_record_place_t *place, const char
         self->integers += whole;
         self->wide = self->wide || wide;
         self->numbers++;
+        self->nan = self->nan || tnd_cell_is_nan(text);
         self->years += tnd_cell_is_year(text);
         tnd_text_classes_add(&self->classes, text);
         return;
@@ -212,8 +175,8 @@ static void take_text(field_t *self, const tnd_record_place_t *place, const char
     tnd_text_classes_add(&self->classes, text);
 }
 
-static void take_field(csv_table_t *self, const tnd_record_place_t *place, field_t *field,
-                       const tnd_csv_field_t *found)
+static void take_field(tnd_csv_table_t *self, const tnd_record_place_t *place,
+                       tnd_csv_column_t *field, const tnd_csv_field_t *found)
 {
     char text[TND_CLASS_TEXT_MAX];
     bool whole, wide, is_short = tnd_cell_text(found, text);
@@ -230,13 +193,13 @@ static void take_field(csv_table_t *self, const tnd_record_place_t *place, field
     }
 }
 
-static bool is_first(const csv_table_t *self, const uint8_t *record, size_t size)
+static bool is_first(const tnd_csv_table_t *self, const uint8_t *record, size_t size)
 {
     return size == self->first_size && memcmp(record, self->first, size) == 0;
 }
 
 /*  Notes a record of the wrong number of fields, 0 if it is damaged. */
-static void take_misfit(csv_table_t *self, const tnd_record_place_t *place, size_t size,
+static void take_misfit(tnd_csv_table_t *self, const tnd_record_place_t *place, size_t size,
                         uint32_t count, const tnd_error_t *error)
 {
     char why[TND_MISFIT_WHY_MAX];
@@ -263,8 +226,8 @@ static uint8_t *copy_of(const uint8_t *record, size_t size)
 }
 
 /*  Keeps the first record, and the first one of another file that begins otherwise. */
-static void keep_first(csv_table_t *self, const tnd_record_place_t *place, const uint8_t *record,
-                       size_t size, bool fits)
+static void keep_first(tnd_csv_table_t *self, const tnd_record_place_t *place,
+                       const uint8_t *record, size_t size, bool fits)
 {
     if (self->first == NULL && !fits)
         return;
@@ -280,23 +243,29 @@ static void keep_first(csv_table_t *self, const tnd_record_place_t *place, const
     }
 }
 
-static void csv_table_take(void *context, const tnd_record_place_t *place, const uint8_t *record,
-                           size_t size)
+/*  Whether the record is the first one, and looks like the counts of a table of scikit-learn. */
+static bool is_counts(tnd_csv_table_t *self, const tnd_record_place_t *place, const uint8_t *record,
+                      size_t size)
 {
-    csv_table_t *self = context;
+    tnd_counts_line_t found = {0};
+    if (!place->first || self->first != NULL || self->counts.record != NULL ||
+        !tnd_counts_line_read(&found, record, size, self->delimiter))
+        return false;
+    if (found.numbers + 1 != self->count) {
+        tnd_counts_line_free(&found);
+        return false;
+    }
+    self->counts = found;
+    return true;
+}
+
+static void take_record(tnd_csv_table_t *self, const tnd_record_place_t *place,
+                        const uint8_t *record, size_t size)
+{
     tnd_csv_record_t fields;
     tnd_csv_field_t text;
     tnd_error_t error;
-    size_t mark = place->first ? tnd_byte_order_mark(record, size) : 0;
-    self->marked = self->marked || mark > 0;
-    record += mark;
-    size -= mark;
-    bool stray = tnd_stray_quote_look(&self->quotes, place, record, size,
-                                      self->divided ? self->delimiter : ',');
-    if (!self->divided) {
-        divide_record(self, place, record, size);
-        return;
-    }
+    bool stray = tnd_stray_quote_look(&self->quotes, place, record, size, self->delimiter);
     uint32_t count = count_fields(record, size, self->delimiter, &error);
     keep_first(self, place, record, size, count == self->count);
     if (self->records > 0 && is_first(self, record, size)) {
@@ -317,16 +286,32 @@ static void csv_table_take(void *context, const tnd_record_place_t *place, const
     self->records++;
 }
 
+static void csv_table_take(void *context, const tnd_record_place_t *place, const uint8_t *record,
+                           size_t size)
+{
+    tnd_csv_table_t *self = context;
+    size_t mark = place->first ? tnd_byte_order_mark(record, size) : 0;
+    self->marked = self->marked || mark > 0;
+    record += mark;
+    size -= mark;
+    if (!self->divided) {
+        (void)tnd_stray_quote_look(&self->quotes, place, record, size, ',');
+        divide_record(self, place, record, size);
+    } else if (!is_counts(self, place, record, size)) {
+        take_record(self, place, record, size);
+    }
+}
+
 /*  --------------------------------------------------------------------------------- decisions */
 
 /*  A header has texts that are not numbers, above numbers or above other texts.  Numbers beside them
  *  are names if a text is above nothing but numbers, or if they look so. */
-static first_t judge_first(const csv_table_t *self)
+static first_t judge_first(const tnd_csv_table_t *self)
 {
     bool above = false, again = false, named = false, sure = false;
     tnd_number_names_t numbers = {0};
     for (uint32_t f = 0; f < self->count; f++) {
-        const field_t *field = &self->fields[f];
+        const tnd_csv_column_t *field = &self->fields[f];
         if (field->head_is_number) {
             tnd_number_names_add(&numbers, field->head, field->numbers, field->years);
             continue;
@@ -345,13 +330,13 @@ static first_t judge_first(const csv_table_t *self)
                                                   : FIRST_IS_ROW;
 }
 
-static bool is_header(const csv_table_t *self)
+static bool is_header(const tnd_csv_table_t *self)
 {
     return judge_first(self) == FIRST_IS_HEADER;
 }
 
 /*  Whether it has texts that are not numbers above fields of numbers. */
-static bool is_above_numbers(const csv_table_t *self)
+static bool is_above_numbers(const tnd_csv_table_t *self)
 {
     bool above = false;
     for (uint32_t f = 0; f < self->count; f++)
@@ -360,7 +345,7 @@ static bool is_above_numbers(const csv_table_t *self)
 }
 
 /*  Whether the first record of another file has the fields of the first one in another order. */
-static bool is_permuted(const csv_table_t *self)
+static bool is_permuted(const tnd_csv_table_t *self)
 {
     tnd_csv_record_t fields;
     tnd_csv_field_t field;
@@ -388,7 +373,7 @@ static const char *excerpt(char text[120], const uint8_t *record, size_t size)
 }
 
 /*  Fields are found by the names of one header. */
-static tnd_status_t check_headers(const csv_table_t *self, tnd_error_t *error)
+static tnd_status_t check_headers(const tnd_csv_table_t *self, tnd_error_t *error)
 {
     char first[120], other[120];
     if (self->other == NULL || !is_header(self) || (!is_permuted(self) && !is_above_numbers(self)))
@@ -400,7 +385,7 @@ static tnd_status_t check_headers(const csv_table_t *self, tnd_error_t *error)
                     self->other_file, excerpt(other, self->other, self->other_size));
 }
 
-static bool is_taken(const csv_table_t *self, uint32_t field)
+static bool is_taken(const tnd_csv_table_t *self, uint32_t field)
 {
     for (uint32_t other = 0; other < field; other++)
         if (strcmp(self->fields[other].name, self->fields[field].name) == 0)
@@ -409,33 +394,34 @@ static bool is_taken(const csv_table_t *self, uint32_t field)
 }
 
 /*  As the header says, or c0, c1, ... */
-static void name_field(csv_table_t *self, uint32_t f)
+static void name_field(tnd_csv_table_t *self, uint32_t f)
 {
-    field_t *field = &self->fields[f];
+    tnd_csv_column_t *field = &self->fields[f];
     if (!self->header || !tnd_column_name_make(field->name, field->head) || is_taken(self, f))
         snprintf(field->name, sizeof field->name, "c%" PRIu32, f);
 }
 
 /*  Texts of a field that are neither numbers nor absent, if so few records have them that it is one of
  *  numbers. */
-static bool has_odd(const field_t *field)
+static bool has_odd(const tnd_csv_column_t *field)
 {
     return field->odd.count > 0 && field->odd.count <= field->numbers / ODD_ONE_OF;
 }
 
-static use_t use_of(const csv_table_t *self, const field_t *field)
+tnd_csv_use_t tnd_csv_use_of(const tnd_csv_table_t *self, const tnd_csv_column_t *field)
 {
     bool whole = field->integers == field->numbers && field->empty + field->absents == 0;
     if (field->numbers > 0 && (field->odd.count == 0 || has_odd(field)))
-        return whole && (tnd_column_name_is_label(field->name) || field->wide) ? AS_INTEGER
-               : field->wide                                                   ? AS_WIDE
-                                                                               : AS_NUMBER;
-    return self->count > 1 && tnd_text_classes_few(&field->classes, self->records) ? AS_CLASS
-                                                                                   : AS_TEXT;
+        return whole && (tnd_column_name_is_label(field->name) || field->wide) ? TND_CSV_AS_INTEGER
+               : field->wide                                                   ? TND_CSV_AS_WIDE
+                                                                               : TND_CSV_AS_NUMBER;
+    return self->count > 1 && tnd_text_classes_few(&field->classes, self->records)
+               ? TND_CSV_AS_CLASS
+               : TND_CSV_AS_TEXT;
 }
 
 /*  Whether the header names each field, once: columns are found by these names. */
-static bool names_fields(const csv_table_t *self)
+static bool names_fields(const tnd_csv_table_t *self)
 {
     for (uint32_t f = 0; f < self->count; f++) {
         if (self->fields[f].head[0] == '\0')
@@ -447,33 +433,88 @@ static bool names_fields(const csv_table_t *self)
     return self->header;
 }
 
+/*  Whether the texts of a field are the whole numbers from *first_p, 0 or 1, to *last_p, of many rows
+ *  each. */
+static bool has_class_numbers(const tnd_csv_table_t *self, const tnd_csv_column_t *field,
+                              uint64_t *first_p, uint64_t *last_p)
+{
+    return field->texts == 0 && field->empty == 0 && field->integers == field->numbers &&
+           tnd_text_classes_range(&field->classes, first_p, last_p) && *first_p < *last_p &&
+           self->records >= ROWS_OF_CLASS * (*last_p - *first_p + 1);
+}
+
+/*  Whether the first line says how many records and classes the others have. */
+static bool are_counts_true(const tnd_csv_table_t *self, size_t files)
+{
+    uint64_t first, last;
+    return files == 1 && self->counts.record != NULL &&
+           self->counts.rows == self->records + self->headers &&
+           has_class_numbers(self, &self->fields[self->count - 1], &first, &last) &&
+           last < self->counts.classes;
+}
+
+/*  The last or the first of the fields without names is the label if it has classes and not all others
+ *  have such numbers, too. */
+static void guess_label(tnd_csv_table_t *self)
+{
+    const uint32_t ends[] = {self->count - 1, 0};
+    uint64_t first, last;
+    uint32_t others = 0;
+    for (uint32_t f = 0; f < self->count; f++)
+        others += !has_class_numbers(self, &self->fields[f], &first, &last);
+    for (size_t end = 0; end < 2; end++) {
+        tnd_csv_column_t *field = &self->fields[ends[end]];
+        bool clear = self->counted || (self->count > 2 && others > 0);
+        if (clear && has_class_numbers(self, field, &first, &last)) {
+            field->guessed = true;
+            strcpy(field->name, "label");
+            return;
+        }
+    }
+}
+
+/*  The line that looked like counts is a record. */
+static void take_counts(tnd_csv_table_t *self, const tnd_record_place_t *start)
+{
+    if (self->counts.record == NULL || self->counted)
+        return;
+    const tnd_record_place_t place = {.file = start->file, .line = start->line};
+    take_record(self, &place, self->counts.record, self->counts.size);
+}
+
 static tnd_status_t csv_table_decide(void *context, size_t files, tnd_error_t *error)
 {
-    csv_table_t *self = context;
+    tnd_csv_table_t *self = context;
     const tnd_record_place_t start = {.file = self->first_file, .line = 1};
     bool useful = false;
+    self->counted = are_counts_true(self, files);
+    take_counts(self, &start);
     if (self->records == 0)
         return TND_END;
     TND_TRY(check_headers(self, error));
     self->unclear = self->records > 1 && judge_first(self) == FIRST_IS_UNCLEAR;
     self->lonely = self->records == 1 && self->count > 1 && is_header(self);
-    self->header = self->records > 1 && self->headers + 1 == files && is_header(self);
+    self->header =
+        self->records > 1 && self->headers + 1 == files && !self->counted && is_header(self);
     for (uint32_t f = 0; f < self->count; f++) {
-        field_t *field = &self->fields[f];
+        tnd_csv_column_t *field = &self->fields[f];
         if (!self->header)
             for (uint64_t again = 0; again <= self->headers; again++)
                 take_text(field, &start, field->head);
         name_field(self, f);
-        useful = useful || use_of(self, field) != AS_TEXT;
     }
+    if (!self->header)
+        guess_label(self);
+    for (uint32_t f = 0; f < self->count; f++)
+        useful = useful || tnd_csv_use_of(self, &self->fields[f]) != TND_CSV_AS_TEXT;
     self->named = names_fields(self);
     self->hidden = self->header && self->before.count > 0;
     return useful && !self->hidden ? TND_OK : TND_END;
 }
 
-static bool print_odd(const csv_table_t *self, const field_t *field, FILE *out)
+static bool print_odd(const tnd_csv_table_t *self, const tnd_csv_column_t *field, FILE *out)
 {
-    if (use_of(self, field) >= AS_CLASS || !has_odd(field))
+    if (tnd_csv_use_of(self, field) >= TND_CSV_AS_CLASS || !has_odd(field))
         return false;
     fprintf(out, "%s: `%s` is %s, not a number", field->odd.place, field->name, field->odd.why);
     if (field->odd.count > 1)
@@ -484,7 +525,7 @@ static bool print_odd(const csv_table_t *self, const field_t *field, FILE *out)
 
 static bool csv_table_misfits(const void *context, FILE *out)
 {
-    const csv_table_t *self = context;
+    const tnd_csv_table_t *self = context;
     char text[120];
     bool some = self->swallowed || self->uneven.count + self->blank.count + self->damaged.count > 0;
     if (self->hidden) {
@@ -511,207 +552,14 @@ static bool csv_table_misfits(const void *context, FILE *out)
     return some;
 }
 
-/*  ------------------------------------------------------------------------------------- lines */
-
-static const char *delimiter_of(const csv_table_t *self, char text[16])
-{
-    snprintf(text, 16, self->delimiter == '\t' ? "\"\\t\"" : "\"%c\"", self->delimiter);
-    return text;
-}
-
-static const char *comma(const char *options)
-{
-    return *options != '\0' ? ", " : "";
-}
-
-/*  The names of a header that is short enough to be read: a file with another is refused then. */
-static const char *header_of(const csv_table_t *self, tnd_arena_t *arena)
-{
-    enum { NAMES_MAX = 64 };
-    bool whole = self->count <= NAMES_MAX;
-    char *text = NULL;
-    size_t size;
-    for (uint32_t f = 0; f < self->count; f++)
-        whole = whole && self->fields[f].head[0] != '\0';
-    if (!whole)
-        return "header: true";
-    FILE *out = tnd_memory_stream(&text, &size);
-    fputs("names: [", out);
-    for (uint32_t f = 0; f < self->count; f++) {
-        fputs(f > 0 ? ", " : "", out);
-        tnd_json_string_print(self->fields[f].head, out);
-    }
-    fputs("]", out);
-    fclose(out);
-    const char *names = tnd_arena_text(arena, text, size);
-    free(text);
-    return names;
-}
-
-static const char *csv_table_options(const void *context, tnd_arena_t *arena)
-{
-    const csv_table_t *self = context;
-    char text[16];
-    const char *options = self->header ? header_of(self, arena) : "";
-    if (self->delimiter != ',')
-        options = tnd_arena_format(arena, "%s%sdelimiter: %s", options, comma(options),
-                                   delimiter_of(self, text));
-    if (self->marked)
-        options = tnd_arena_format(arena, "%s%sbom: remove", options, comma(options));
-    return options;
-}
-
-static bool is_missing(const field_t *field)
-{
-    return field->empty > 0 || field->absents > 0;
-}
-
-/*  How many fields from `first` on are numbers, which one column takes. */
-static uint32_t run_of(const csv_table_t *self, uint32_t first, bool *missing_p)
-{
-    uint32_t f = first;
-    *missing_p = false;
-    for (; f < self->count && use_of(self, &self->fields[f]) == AS_NUMBER; f++)
-        *missing_p = *missing_p || is_missing(&self->fields[f]);
-    return f - first;
-}
-
-/*  Whether a text that means that a number is missing is listed in `na`, for fields of numbers. */
-static bool is_na(const csv_table_t *self, uint32_t text)
-{
-    for (uint32_t f = 0; f < self->count; f++)
-        if (use_of(self, &self->fields[f]) == AS_NUMBER && self->fields[f].absent[text])
-            return true;
-    return false;
-}
-
-static void print_na(const csv_table_t *self, FILE *out)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < TND_CELL_ABSENT; i++) {
-        if (is_na(self, i)) {
-            fprintf(out, "%s\"%s\"", any ? ", " : "          na: [", tnd_cell_absent[i]);
-            any = true;
-        }
-    }
-    fputs(any ? "]\n" : "", out);
-}
-
-/*  Whether rows lack a text: `na` is for all fields, so what it lists is not a class. */
-static bool lacks_text(const csv_table_t *self, const field_t *field)
-{
-    bool lacks = field->empty > 0;
-    for (uint32_t i = 0; i < TND_CELL_ABSENT; i++)
-        lacks = lacks || (field->absent[i] && is_na(self, i));
-    return lacks;
-}
-
-static void print_classes(const csv_table_t *self, field_t *field, FILE *out)
-{
-    for (uint32_t i = 0; i < TND_CELL_ABSENT; i++)
-        if (is_na(self, i))
-            tnd_text_classes_remove(&field->classes, tnd_cell_absent[i]);
-    tnd_text_classes_print(&field->classes, field->name, lacks_text(self, field), out);
-}
-
-/*  x, x2, x3 ..., none of which is a field. */
-static const char *name_vector(const csv_table_t *self, uint32_t *vectors, char name[16])
-{
-    bool taken = true;
-    while (taken) {
-        ++*vectors;
-        snprintf(name, 16, *vectors > 1 ? "x%" PRIu32 : "x", *vectors);
-        taken = false;
-        for (uint32_t f = 0; f < self->count; f++)
-            taken = taken || strcmp(self->fields[f].name, name) == 0;
-    }
-    return name;
-}
-
-/*  Prints a column of one field, whose name in the header may be another. */
-static void print_column(const csv_table_t *self, uint32_t f, const char *dtype,
-                         const char *fallback, const char *note, FILE *out)
-{
-    const field_t *field = &self->fields[f];
-    bool other = self->named && strcmp(field->name, field->head) != 0;
-    if (!other && *fallback == '\0' && dtype[0] != 'f') { /* numbers leave room for a default */
-        fprintf(out, "            %s: %s%s\n", field->name, dtype, note);
-        return;
-    }
-    fprintf(out, "            %s: {dtype: %s", field->name, dtype);
-    if (other) {
-        char head[sizeof field->head];
-        fputs(", field: ", out);
-        tnd_json_string_print(tnd_column_name_in_header(head, field->head), out);
-    }
-    if (*fallback != '\0')
-        fprintf(out, ", default: %s", fallback);
-    fprintf(out, "}%s\n", note);
-}
-
-/*  Prints the numbers from field `first` on, and returns how many there are. */
-static uint32_t print_numbers(const csv_table_t *self, uint32_t first, uint32_t *vectors, FILE *out)
-{
-    bool missing;
-    char name[16];
-    uint32_t count = run_of(self, first, &missing);
-    if (count == 1) {
-        print_column(self, first, "f32", missing ? "nan" : "", "", out);
-        return 1;
-    }
-    fprintf(out, "            %s: {dtype: f32, shape: [%" PRIu32 "]%s}  # ",
-            name_vector(self, vectors, name), count, missing ? ", default: nan" : "");
-    for (uint32_t i = 0; i < count && i < 8; i++)
-        fprintf(out, "%s%s", i > 0 ? ", " : "", self->fields[first + i].name);
-    fputs(count > 8 ? " ...\n" : "\n", out);
-    return count;
-}
-
-static void csv_table_print(void *context, const char *record, FILE *out)
-{
-    csv_table_t *self = context;
-    char text[16];
-    uint32_t vectors = 0;
-    fprintf(out, "      - decode_csv:  # as all records are\n          column: %s\n", record);
-    if (self->delimiter != ',')
-        fprintf(out, "          delimiter: %s\n", delimiter_of(self, text));
-    if (self->header && !self->named)
-        fputs("          by: place\n", out);
-    print_na(self, out);
-    fputs("          fields:\n", out);
-    for (uint32_t f = 0; f < self->count;) {
-        const field_t *field = &self->fields[f];
-        if (use_of(self, field) == AS_NUMBER) {
-            f += print_numbers(self, f, &vectors, out);
-            continue;
-        }
-        char missing[48] = "";
-        if (lacks_text(self, field))
-            snprintf(missing, sizeof missing, "\"%s\"",
-                     use_of(self, field) == AS_CLASS ? tnd_missing_class : "");
-        if (use_of(self, field) == AS_INTEGER)
-            print_column(self, f, "i64", "", "", out);
-        else if (use_of(self, field) == AS_WIDE)
-            print_column(self, f, "f64", "nan", "", out);
-        else
-            print_column(
-                self, f, "string", missing,
-                use_of(self, field) == AS_TEXT ? tnd_text_classes_note(&field->classes) : "", out);
-        f++;
-    }
-    for (uint32_t f = 0; f < self->count; f++)
-        if (use_of(self, &self->fields[f]) == AS_CLASS)
-            print_classes(self, &self->fields[f], out);
-}
-
 const tnd_record_table_t tnd_csv_table = {
     .source = "csv",
     .open = csv_table_open,
     .take = csv_table_take,
     .look = csv_table_look,
     .decide = csv_table_decide,
-    .options = csv_table_options,
+    .options = tnd_csv_lines_options,
     .misfits = csv_table_misfits,
-    .print = csv_table_print,
+    .print = tnd_csv_lines_print,
     .close = csv_table_close,
 };

@@ -13,6 +13,7 @@
 #include "runtime/text/json_string.h"
 #include "tools/table/column_name.h"
 #include "tools/table/misfit.h"
+#include "tools/table/normalize_line.h"
 #include "tools/table/record_table.h"
 #include "tools/table/text_classes.h"
 
@@ -488,6 +489,14 @@ static void print_unread(const json_table_t *self, const bool *read, FILE *out)
                 self->unread);
 }
 
+/*  Whether it is a column of numbers, not a label, that are missing from rows. */
+static bool is_made_nan(const json_table_t *self, const field_t *field)
+{
+    use_t use = use_of(self, field);
+    return (use == AS_NUMBER || use == AS_WIDE) && is_missing(self, field) &&
+           !tnd_column_name_is_label(field->name);
+}
+
 static void json_table_print(void *context, const char *record, FILE *out)
 {
     json_table_t *self = context;
@@ -506,6 +515,9 @@ static void json_table_print(void *context, const char *record, FILE *out)
         if (read[f] && use_of(self, &self->fields[f]) == AS_CLASS)
             tnd_text_classes_print(&self->fields[f].classes, self->fields[f].name,
                                    is_missing(self, &self->fields[f]), out);
+    for (uint32_t f = 0; f < self->count; f++)
+        if (read[f] && is_made_nan(self, &self->fields[f]))
+            tnd_normalize_line_print(self->fields[f].name, true, out);
     print_unread(self, read, out);
     free(read);
 }

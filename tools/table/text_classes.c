@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/text/number_text.h"
 #include "runtime/text/json_string.h"
 
 const char tnd_missing_class[] = "(missing)";
@@ -35,6 +36,21 @@ void tnd_text_classes_remove(tnd_text_classes_t *self, const char *text)
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows)
 {
     return !self->many && !self->foreign && self->count > 0 && 2 * self->count <= rows;
+}
+
+bool tnd_text_classes_range(const tnd_text_classes_t *self, uint64_t *first_p, uint64_t *last_p)
+{
+    uint64_t number;
+    *first_p = 1;
+    *last_p = 0;
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (!tnd_number_text(TND_U64, self->items[i], strlen(self->items[i]), &number) ||
+            number > self->count)
+            return false;
+        *first_p = number < *first_p ? number : *first_p;
+        *last_p = number > *last_p ? number : *last_p;
+    }
+    return !self->many && self->count > 0 && *last_p - *first_p + 1 == self->count;
 }
 
 const char *tnd_text_classes_note(const tnd_text_classes_t *self)

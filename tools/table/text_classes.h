@@ -26,6 +26,8 @@ void tnd_text_classes_add(tnd_text_classes_t *self, const char *text);
 void tnd_text_classes_remove(tnd_text_classes_t *self, const char *text);
 /*  Whether the texts of `rows` rows are classes: each occurs twice on average. */
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows);
+/*  Whether the texts are all whole numbers from *first_p, which is 0 or 1, to *last_p. */
+bool tnd_text_classes_range(const tnd_text_classes_t *self, uint64_t *first_p, uint64_t *last_p);
 /*  A comment for a column of texts that are not classes. */
 const char *tnd_text_classes_note(const tnd_text_classes_t *self);
 /*  Prints the operation that numbers the texts of a column from 0, in their order; call it once.
