@@ -230,9 +230,12 @@ static void write_reader(const topology_t *self, bool validates, FILE *out)
         fprintf(out, "    part: {of: [%" PRIu64 ", %" PRIu64 "], index: %d}  # no row is in both\n",
                 self->shares[0], self->shares[1], validates);
     if (!validates)
-        fputs(first->in_order ? "    # compressed files are read in order; add `spool:` to shuffle "
-                                "their records\n"
-                              : "    shuffle: global  # a new order each epoch; none: as stored\n",
+        fputs(first->in_order
+                  ? "    # compressed files are read in order; to shuffle their records, "
+                    "decompress them, or add\n"
+                    "    # `spool: {dir: /tmp/spool, limit: 10GiB}` beside `files`, and "
+                    "here `shuffle: global`\n"
+                  : "    shuffle: global  # a new order each epoch; none: as stored\n",
               out);
     if (self->columns->damaged > 0)
         fprintf(out, "    on_error: skip   # leaves out damaged records, %" PRIu64 " here\n",
@@ -526,7 +529,8 @@ const tnd_command_t tnd_command_new = {
         "of an archive pictures, numbers and values as the first ones are.  Numbers\n"
         "of CSV that follow one another are one vector.  JPEG and PNG files, in a directory or in "
         "its\n"
-        "subdirectories, are rows of pictures, with their folders as labels.  If a directory has\n"
+        "subdirectories, are rows of pictures, with their folders as labels, or a field of\n"
+        "a table beside them that names the files.  If a directory has\n"
         "files or folders for training and for tests, those for training are used.  What is in a\n"
         "directory and not used is named on standard error.  Records without a format are read\n"
         "by the source raw: tundish help raw.  The topology has a comment on each line and can\n"

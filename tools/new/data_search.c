@@ -3,6 +3,7 @@
 
 #include <glob.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,6 +63,28 @@ static void note_largest(tnd_detected_format_list_t *self, const tnd_detected_fo
         self->largest = item->size;
 }
 
+/*  The table among the files that are not used which has the labels of the pictures; it is used then. */
+static void find_table(tnd_detected_format_list_t *self, tnd_arena_t *arena)
+{
+    tnd_strings_t patterns = {.count = self->pattern_count};
+    const char **texts = tnd_arena_array(arena, self->pattern_count + 1, sizeof *texts);
+    for (size_t i = 0; i < self->pattern_count; i++)
+        texts[i] = self->patterns[i].text;
+    patterns.items = texts;
+    bool wanted = self->pattern_count > 0 && !self->labelled && !self->named;
+    for (size_t i = 0; i < self->left_out.count && wanted && self->table == NULL; i++) {
+        const char *path = self->left_out.items[i].path, *dot = strrchr(path, '.');
+        char whole[PATH_MAX];
+        if (dot == NULL || (strcmp(dot, ".csv") != 0 && strcmp(dot, ".tsv") != 0) ||
+            realpath(path, whole) == NULL)
+            continue;
+        self->table =
+            tnd_picture_table_read(arena, tnd_arena_text(arena, whole, strlen(whole)), &patterns);
+        if (self->table != NULL)
+            tnd_left_out_remove(&self->left_out, i);
+    }
+}
+
 tnd_status_t tnd_data_search(tnd_detected_format_list_t *self, tnd_arena_t *arena,
                              const char *const *names, size_t count, const char *as,
                              tnd_error_t *error)
@@ -82,5 +105,6 @@ tnd_status_t tnd_data_search(tnd_detected_format_list_t *self, tnd_arena_t *aren
             note_largest(self, &self->items[i]);
         else
             self->items[i].part = tnd_detected_part(self->items[i].path);
+    find_table(self, arena);
     return TND_OK;
 }

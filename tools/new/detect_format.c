@@ -83,8 +83,9 @@ static bool is_in_folders(const tnd_detected_format_t *item)
     return false;
 }
 
-/*  Pictures of directories are read by patterns, with their folders as labels. */
-static void choose_patterns(const tnd_detected_format_list_t *self, tnd_detected_format_t *item)
+/*  Pictures of directories are read by patterns, with their folders as labels, or those of a table. */
+static void choose_patterns(const tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                            tnd_detected_format_t *item)
 {
     if (!self->named) {
         item->patterns = self->patterns;
@@ -92,6 +93,12 @@ static void choose_patterns(const tnd_detected_format_list_t *self, tnd_detected
     }
     if ((item->patterns != NULL && self->labelled) || is_in_folders(item))
         item->written = "folder: {column: image, label: label}";
+    if (self->table != NULL) {
+        item->table = self->table;
+        item->written =
+            tnd_arena_format(arena, "folder: {%s}",
+                             tnd_picture_table_options(self->table, arena, self->table->path));
+    }
 }
 
 tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_arena_t *arena,
@@ -99,7 +106,7 @@ tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_aren
 {
     for (size_t i = 0; i < self->count; i++) {
         if (self->items[i].pictures)
-            choose_patterns(self, &self->items[i]);
+            choose_patterns(self, arena, &self->items[i]);
         if (self->items[i].records)
             TND_TRY(tnd_detected_item_open(&self->items[i], arena, scope, error));
     }

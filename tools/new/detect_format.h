@@ -13,6 +13,7 @@
 #include "runtime/text/arena.h"
 #include "tools/new/left_out.h"
 #include "tools/new/picture_size.h"
+#include "tools/new/picture_table.h"
 
 /*  A pattern of a source; its first `fixed` bytes are a directory, "/" at the end. */
 typedef struct {
@@ -26,12 +27,13 @@ typedef struct {
     const char *const *paths; /* for a column in several files (file_series.h): all of them */
     size_t path_count;        /* 0: a single file */
     const tnd_file_pattern_t
-        *patterns;           /* that match all paths, and perhaps files that are bad rows */
-    size_t pattern_count;    /* 0: the paths are listed */
-    const char *source;      /* "npy" */
-    const char *written;     /* the same with its options, as for --as */
-    bool records;            /* its rows are records, and several files are one list of them */
-    bool pictures;           /* its rows are JPEG and PNG files */
+        *patterns;        /* that match all paths, and perhaps files that are bad rows */
+    size_t pattern_count; /* 0: the paths are listed */
+    const char *source;   /* "npy" */
+    const char *written;  /* the same with its options, as for --as */
+    bool records;         /* its rows are records, and several files are one list of them */
+    bool pictures;        /* its rows are JPEG and PNG files */
+    const tnd_picture_table_t *table; /* of pictures: their labels; NULL: it has none */
     const char *part;        /* "train", "test" or "val" if its name says so; otherwise "" */
     const char *compression; /* "gzip", "zlib", "zstd" or NULL */
     bool in_order;           /* its rows are read from the start, and cannot be shuffled */
@@ -50,9 +52,10 @@ typedef struct {
     tnd_left_out_list_t left_out;       /* what is in directories and not used */
     const tnd_file_pattern_t *patterns; /* of the pictures of all directories */
     size_t pattern_count;
-    bool labelled;              /* their folders are labels */
-    bool named;                 /* there are pictures that were named one by one */
-    tnd_picture_size_t largest; /* of the pictures that can be decoded */
+    bool labelled;                    /* their folders are labels */
+    bool named;                       /* there are pictures that were named one by one */
+    const tnd_picture_table_t *table; /* a file beside them that has their labels; or NULL */
+    tnd_picture_size_t largest;       /* of the pictures that can be decoded */
 } tnd_detected_format_list_t;
 
 /*  The source that reads the file at `path`, as written for --as.  Errors: TND_FAILED as below. */

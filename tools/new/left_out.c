@@ -19,6 +19,13 @@ void tnd_left_out_add(tnd_left_out_list_t *self, tnd_arena_t *arena, const tnd_l
     self->items[self->count++] = *item;
 }
 
+void tnd_left_out_remove(tnd_left_out_list_t *self, size_t index)
+{
+    self->count--;
+    memmove(self->items + index, self->items + index + 1,
+            (self->count - index) * sizeof *self->items);
+}
+
 size_t tnd_left_out_fed(const tnd_left_out_list_t *self)
 {
     size_t fed = 0;

@@ -26,6 +26,9 @@ typedef struct {
 /*  `path` and `what` are borrowed. */
 void tnd_left_out_add(tnd_left_out_list_t *self, tnd_arena_t *arena, const tnd_left_out_t *item);
 
+/*  Takes the item at `index` out again. */
+void tnd_left_out_remove(tnd_left_out_list_t *self, size_t index);
+
 /*  How many are rows of the source. */
 size_t tnd_left_out_fed(const tnd_left_out_list_t *self);
 

@@ -31,21 +31,19 @@ const char *tnd_reader_directory(tnd_arena_t *arena, const tnd_detected_format_l
             size_t fixed = item->patterns[p].fixed;
             size = shorten(text, fixed < size ? fixed : size, item->patterns[p].text);
         }
+        if (item->table != NULL)
+            size = shorten(text, size, item->table->path);
         for (size_t p = 0; item->pattern_count == 0 && (p < item->path_count || p == 0); p++)
             size = shorten(text, size, item->path_count > 0 ? item->paths[p] : item->path);
     }
     return tnd_arena_text(arena, text, size);
 }
 
-static void print_path(const char *path, const char *directory, FILE *out)
+/*  A path as a topology has it, whose `data` is the directory; NULL: it has none. */
+static const char *path_text(tnd_arena_t *arena, const char *path, const char *directory)
 {
-    if (directory == NULL) {
-        tnd_json_string_print(path, out);
-        return;
-    }
-    char *text = tnd_format_string("${data}/%s", path + strlen(directory));
-    tnd_json_string_print(text, out);
-    free(text);
+    return directory == NULL ? path
+                             : tnd_arena_format(arena, "${data}/%s", path + strlen(directory));
 }
 
 /*  The files of an item: a path, a range, a pattern, or a list. */
@@ -60,10 +58,10 @@ static void print_paths(tnd_arena_t *arena, const tnd_detected_format_t *item,
     bool list = count > 1 && range == NULL;
     fputs(list ? "[" : "", out);
     if (!list)
-        print_path(range != NULL ? range : paths[0], directory, out);
+        tnd_json_string_print(path_text(arena, range != NULL ? range : paths[0], directory), out);
     for (size_t p = 0; list && p < count; p++) {
         fputs(p > 0 ? ", " : "", out);
-        print_path(paths[p], directory, out);
+        tnd_json_string_print(path_text(arena, paths[p], directory), out);
     }
     fputs(list ? "]" : "", out);
 }
@@ -81,7 +79,11 @@ static const char *options_of(tnd_arena_t *arena, const char *written)
 void tnd_reader_lines_print(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
                             const char *directory, int indent, FILE *out)
 {
-    const char *options = options_of(arena, found->items[0].written);
+    const tnd_picture_table_t *table = found->items[0].table;
+    const char *options =
+        table == NULL
+            ? options_of(arena, found->items[0].written)
+            : tnd_picture_table_options(table, arena, path_text(arena, table->path, directory));
     fprintf(out, "%*s%s:", indent, "", found->items[0].source);
     if (options != NULL)
         fprintf(out, " {%s, ", options);

@@ -242,7 +242,7 @@ class Replica(collections.abc.Mapping, _posts.Posts):
     @property
     def lengths(self):
         if self._lengths is None:
-            self._lengths = {name: array.array("Q", ctypes.string_at(
+            self._lengths = {name: array.array("q", ctypes.string_at(
                 _library.taken_lengths(self._rows.address, column.place), 8 * self.rows))
                 for name, column in self._columns.items() if column.spec.ragged}
         return self._lengths
