@@ -14,7 +14,9 @@ enum { COUNT = sizeof numbers / sizeof numbers[0] };
 static _Atomic(void *) context_of;
 static void (*drain_of)(void *context);
 static pid_t owner;
+static bool are_set;
 static struct sigaction former[COUNT];
+static volatile sig_atomic_t has_come;
 
 static void handle(int number)
 {
@@ -22,9 +24,42 @@ static void handle(int number)
     if (getpid() != owner) {
         signal(number, SIG_DFL);
         raise(number);
-    } else if (context != NULL) {
-        drain_of(context);
+        return;
     }
+    has_come = 1;
+    if (context != NULL)
+        drain_of(context);
+}
+
+static void set_handlers(void)
+{
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    if (are_set && owner == getpid())
+        return;
+    owner = getpid();
+    are_set = true;
+    has_come = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        sigaction(numbers[i], &action, &former[i]);
+}
+
+bool tnd_drain_signals_expect(void)
+{
+    if (atomic_load(&context_of) != NULL && getpid() == owner)
+        return false;
+    atomic_store(&context_of, NULL);
+    set_handlers();
+    return true;
+}
+
+bool tnd_drain_signals_are_expected(void)
+{
+    return are_set && owner == getpid() && atomic_load(&context_of) == NULL;
+}
+
+bool tnd_drain_signals_came(void)
+{
+    return are_set && owner == getpid() && has_come != 0;
 }
 
 bool tnd_drain_signals_begin(void (*drain)(void *context), void *context)
@@ -32,12 +67,11 @@ bool tnd_drain_signals_begin(void (*drain)(void *context), void *context)
     void *other = atomic_load(&context_of);
     if (other != NULL && getpid() == owner)
         return other == context;
-    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    owner = getpid();
     drain_of = drain;
     atomic_store(&context_of, context);
-    for (size_t i = 0; i < COUNT; i++)
-        sigaction(numbers[i], &action, &former[i]);
+    set_handlers();
+    if (has_come) /* before, or just now: twice is as once */
+        drain(context);
     return true;
 }
 
@@ -47,5 +81,6 @@ void tnd_drain_signals_end(const void *context)
         return;
     for (size_t i = 0; i < COUNT; i++)
         sigaction(numbers[i], &former[i], NULL);
+    are_set = false;
     atomic_store(&context_of, NULL);
 }

@@ -535,10 +535,10 @@ static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
     }
 }
 
-/*  Whether the leader is there and waits for this host: they have met.  It has to hear of a drain. */
+/*  Whether the leader is there, or comes, and waits for this host.  It has to hear of a drain. */
 static bool is_expected(const tnd_host_t *self)
 {
-    return self->plan->rest_count > 0;
+    return self->plan->rest_count > 0 || self->config.launched;
 }
 
 void tnd_host_make_progress(tnd_host_t *self)

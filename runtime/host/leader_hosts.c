@@ -216,11 +216,12 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
-/*  Whether a host has not come yet, but will: it was at the meeting of the processes. */
+/*  Whether a host has not come yet, but will: it was at the meeting of the processes, or a launcher starts
+ *  it. */
 static bool is_coming(const tnd_leader_t *self, uint32_t host)
 {
-    return self->plan->rest_count > 0 && self->run.presences[host].life == 0 &&
-           tnd_run_start_awaits(&self->run.start, host);
+    return (self->plan->rest_count > 0 || self->config.launched) &&
+           self->run.presences[host].life == 0 && tnd_run_start_awaits(&self->run.start, host);
 }
 
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)

@@ -210,6 +210,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .start = wishes->start,
         .resumption = wishes->resumption,
         .save = wishes->save,
+        .launched = wishes->launch != NULL && wishes->launch->size > 1,
         .observer = wishes->observer,
         .transport = tnd_network->hub,
     };
@@ -286,7 +287,10 @@ tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph, con
         TND_TRY(tnd_meeting_attend(tnd_network, graph, &launch));
         wishes.launch = &launch;
     }
-    return tnd_session_open_with(session_p, graph, &wishes);
+    TND_TRY(tnd_session_open_with(session_p, graph, &wishes));
+    if (tnd_drain_signals_are_expected())
+        (void)tnd_session_drain_on_signals(*session_p);
+    return TND_OK;
 }
 
 void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room)
@@ -419,6 +423,8 @@ static void drain(void *session)
 
 tnd_status_t tnd_session_drain_on_signals(tnd_session_t *session)
 {
+    if (session == NULL)
+        return tnd_drain_signals_expect() ? TND_OK : TND_FAILED;
     if (is_forked(session))
         return TND_FAILED;
     if (tnd_drain_signals_begin(drain, session))
@@ -523,8 +529,9 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
         follow(session, c);
     }
     /* A feeder without a feed has failed, which ends the run: then its reason is known. */
-    if (feed == NULL && feeds_here(session, actor))
-        (void)tnd_host_wait(session->host, TND_NEVER);
+    if (feed == NULL && feeds_here(session, actor) &&
+        tnd_host_wait(session->host, TND_NEVER) == TND_OUTCOME_DRAINED)
+        snprintf(session->refused, sizeof session->refused, "drained before the start");
     return feed;
 }
 

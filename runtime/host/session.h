@@ -15,7 +15,7 @@
 
 typedef struct {
     const char *host;            /* NULL: the only one */
-    const tnd_launch_t *launch;  /* without `host`, it may tell it; NULL: it does not */
+    const tnd_launch_t *launch;  /* what started it, and without `host` tells it; NULL: nothing */
     uint64_t steps_max;          /* of the first chain; TND_UNKNOWN: all */
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */

@@ -14,6 +14,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/drain_signals.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/launch/launched_host.h"
 #include "runtime/meeting/join_request.h"
@@ -791,10 +792,9 @@ tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph
         tnd_meeting_expect(graph, launch);
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){.leader = NULL}, &error) ==
-        TND_MEETING_HELD)
-        return TND_OK;
-    if (error.text[0] != '\0')
+    const tnd_meeting_wish_t wish = {.is_ended = tnd_drain_signals_came};
+    tnd_meeting_end_t end = tnd_meeting_hold(network, graph, launch, &wish, &error);
+    if (end != TND_MEETING_HELD && error.text[0] != '\0')
         tnd_graph_fail(graph, error.text);
-    return TND_FAILED;
+    return end == TND_MEETING_HELD ? TND_OK : end == TND_MEETING_ENDED ? TND_STOPPED : TND_FAILED;
 }

@@ -36,7 +36,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
 
 /*  Both for a program: reads what a launcher tells, checks the graph where that was not done, and holds
  *  the meeting.
- *  Errors: TND_FAILED; see tnd_graph_errors. */
+ *  Errors: TND_FAILED; TND_STOPPED if a process was asked to end; see tnd_graph_errors. */
 tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph,
                                 tnd_launch_t *launch) TND_CHECKED;
 

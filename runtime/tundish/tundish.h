@@ -109,7 +109,8 @@ TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
  *  launcher, for up to `start_timeout`, and the graph is placed on them.  The graph must outlive the
  *  session and stay unchanged meanwhile.  Returns while the hosts still connect; later errors, such
  *  as unusable data or a memory sum beyond `memory:`, are reported by the functions below.
- *  Errors: TND_FAILED, and *session_p is NULL; tnd_graph_errors has the reason. */
+ *  Errors: TND_FAILED, and *session_p is NULL; tnd_graph_errors has the reason.  Likewise TND_STOPPED, if one
+ *  of those processes was asked to end before they had met. */
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);
 /*  Waits until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED
@@ -137,6 +138,8 @@ TND_API void tnd_session_drain(tnd_session_t *session);
  *  often they come: Slurm, Kubernetes and others send one before they take a machine away, and
  *  repeat it.  tnd_feed_next then returns TND_STOPPED after the last step.  A child that the program
  *  forks is ended by such a signal.  tnd_session_destroy puts the former actions back.
+ *  NULL, at the start of a program: the same for the session that tnd_session_open opens next, also if a
+ *  signal comes before, or while processes of a launcher meet.
  *  Errors: TND_FAILED with tnd_session_error if another session of this process has asked for it. */
 TND_API tnd_status_t tnd_session_drain_on_signals(tnd_session_t *session);
 /*  Ends the run at once, even during a step.
@@ -167,7 +170,7 @@ TND_API void tnd_session_log(tnd_session_t *session, tnd_log_level_t least, tnd_
 TND_API const char *tnd_session_error(const tnd_session_t *session);
 /*  The feed of the feeder called `actor` on this host; NULL: the feeder of the first chain that has
  *  one here.  Waits until the actors of this host run, or the run has ended.
- *  Errors: NULL if the run failed before that (tnd_session_error has the reason) or was stopped, if this host does
+ *  Errors: NULL if the run failed before that or was drained (tnd_session_error has the reason) or stopped, if this host does
  *  not have that feeder, or if the graph does not, which also is a failure of the session. */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  The digest of all rows that the feeder called `actor` has committed: 32 hex digits, the same for

@@ -90,6 +90,7 @@ typedef struct {
     size_t operands_min;
     size_t operands_max; /* 0: any number */
     const char *missing; /* the error if there are fewer; NULL: that of topologies */
+    bool drains;         /* from its first moment on, a signal ends it as signals.h says */
     int (*run)(const tnd_request_t *request);
 } tnd_command_t;
 

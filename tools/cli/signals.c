@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/base/thread.h"
@@ -91,20 +92,25 @@ void tnd_signals_set(sigset_t *set)
         sigaddset(set, numbers[i]);
 }
 
-/*  The first one that hold delivers; 0: none has come. */
+/*  The first one, which hold sends again as it came; 0: none has come. */
 static volatile sig_atomic_t remembers, remembered;
+static siginfo_t first;
 
-static void end_early(int number)
+static void take_early(int number, siginfo_t *info, void *context)
 {
+    (void)context;
     if (!remembers || number == SIGINT)
         _exit(TND_EXIT_DRAINED);
     if (remembered == 0)
-        remembered = number;
+        first = *info;
+    remembered = 1;
 }
 
+/*  No handler interrupts another: `first` is whole. */
 void tnd_signals_expect(void)
 {
-    struct sigaction action = {.sa_handler = end_early}, before;
+    struct sigaction action = {.sa_sigaction = take_early, .sa_flags = SA_SIGINFO}, before;
+    tnd_signals_set(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(numbers[i], &action, NULL);
@@ -115,15 +121,25 @@ void tnd_signals_remember(void)
     remembers = 1;
 }
 
-bool tnd_signals_came(void)
+void tnd_signals_forget(void)
 {
-    return remembered != 0;
+    remembers = 0;
+    if (remembered)
+        _exit(TND_EXIT_DRAINED);
 }
 
-void tnd_signals_expect_again(void)
+bool tnd_signals_came(void)
+{
+    sigset_t blocked;
+    if (remembered || sigpending(&blocked) != 0)
+        return remembered;
+    return sigismember(&blocked, SIGTERM) || sigismember(&blocked, SIGUSR1) ||
+           sigismember(&blocked, SIGUSR2);
+}
+
+void tnd_signals_unblock(void)
 {
     sigset_t set;
-    tnd_signals_expect();
     tnd_signals_set(&set);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
@@ -133,8 +149,8 @@ void tnd_signals_hold(tnd_signals_t *self)
     sigset_t set;
     tnd_signals_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, &self->before);
-    if (remembered != 0)
-        (void)kill(getpid(), remembered); /* any thread may take it, as it may later ones */
+    if (remembered)
+        (void)syscall(SYS_rt_sigqueueinfo, getpid(), first.si_signo, &first);
     remembered = 0;
 }
 

@@ -53,14 +53,16 @@ void tnd_signals_read(int file, tnd_ending_t *ending, const tnd_signal_reader_t 
 /*  Which signal it is and what process sent it; see `signal` above. */
 void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t room);
 /*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing
- *  has begun. */
+ *  has begun.  One that the parent blocks comes after begin. */
 void tnd_signals_expect(void);
 /*  From here on SIGTERM, SIGUSR1 and SIGUSR2 do not: hold delivers the first of them, so that what
- *  follows a drain is done.  Meanwhile `came` says that one has come. */
+ *  follows a drain is done.  Meanwhile `came` says that one has come, or is blocked. */
 void tnd_signals_remember(void);
 bool tnd_signals_came(void);
-/*  As expect, in a program that is run again with the signals blocked: one that has come meanwhile ends it. */
-void tnd_signals_expect_again(void);
+/*  Undoes remember: no other process depends on this one.  Ends the process if one has come. */
+void tnd_signals_forget(void);
+/*  For a program that is run again with the signals blocked: those that have come meanwhile are taken. */
+void tnd_signals_unblock(void);
 /*  Blocks the signals until begin; one that was remembered comes then.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
 /*  The callbacks and `ending` are set.  Errors: TND_FAILED if the system allows no thread or descriptor; signals stay

@@ -8,6 +8,7 @@
 
 #include "runtime/text/diagnostic.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/signals.h"
 #include "tools/cli/versions.h"
 #include "tools/launch/sent_run.h"
 
@@ -53,11 +54,15 @@ static int serve(int count, char **words)
     int code;
     size_t own = (size_t)count - 2;
     words += 2;
+    if (command->drains)
+        tnd_signals_expect();
     if (strcmp(name, "run") == 0 && own == 1 && strcmp(words[0], "--sent") == 0) {
         tnd_error_t error;
         if (tnd_sent_run_receive(&words, &own, &error) != TND_OK)
             return tnd_usage_error("run", "--sent: %s", error.text);
     }
+    if (command->drains)
+        tnd_signals_remember();
     if (tnd_arguments_read(command, words, own, &request, &code))
         code = command->run(&request);
     tnd_arguments_free(command, &request);

@@ -404,6 +404,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     };
     tnd_session_wishes_t wishes = {
         .host = run->plan->hosts[run->host].name,
+        .launch = &run->launch,
         .steps_max = run->options->steps,
         .save = run->options->save,
         .observer = &observer,
@@ -648,9 +649,7 @@ static tnd_next_start_t next_start(const run_t *run)
 static tnd_status_t begin(run_t *run, tnd_error_t *error)
 {
     if (tnd_next_start_read(&run->start))
-        tnd_signals_expect_again();
-    else
-        tnd_signals_expect();
+        tnd_signals_unblock();
     return run->start.sent ? tnd_sent_run_watch(error) : TND_OK;
 }
 
@@ -659,8 +658,10 @@ static int run_graph(const tnd_request_t *request)
     const tnd_run_options_t *options = request->options;
     if (options->watch && options->load.evaluate == NULL)
         return tnd_usage_error("run", "--watch needs --evaluate");
-    if (options->watch)
+    if (options->watch) {
+        tnd_signals_forget();
         return tnd_evaluations_run(request, run_graph);
+    }
     tnd_run_options_t own = *options;
     run_t run = {.request = request, .options = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_error_t error;
@@ -668,6 +669,8 @@ static int run_graph(const tnd_request_t *request)
         return TND_EXIT_USAGE;
     if (run.launch.launcher != NULL || own.requeue)
         tnd_signals_remember();
+    else
+        tnd_signals_forget();
     if (begin(&run, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_FAILED;
@@ -785,5 +788,6 @@ const tnd_command_t tnd_command_run = {
         "  130  drained, or interrupted\n"
         "  128+n  killed by signal n: 139 is a crash of a step or an operation, which is named\n",
     .operands_min = 1,
+    .drains = true,
     .run = run_graph,
 };

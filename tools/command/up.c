@@ -485,7 +485,7 @@ static int up_graph(const tnd_request_t *request)
         return TND_EXIT_USAGE;
     if (!tnd_load_resumes(request, &options->load, NULL, "up"))
         return TND_EXIT_USAGE;
-    tnd_signals_expect();
+    tnd_signals_forget();
     tnd_graph_t *graph = tnd_load_graph(request, &options->load, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && check_resources(graph)) {
@@ -583,5 +583,6 @@ const tnd_command_t tnd_command_up = {
              "  128+n  the first host that failed was killed by signal n\n"
              "  else   the exit code of the first host that failed: see tundish run --help\n",
     .operands_min = 1,
+    .drains = true,
     .run = up_graph,
 };

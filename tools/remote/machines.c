@@ -730,7 +730,7 @@ int tnd_machines_run(const tnd_request_t *request)
                .terminal = tnd_terminal_look(STDOUT_FILENO)};
     if (!tnd_log_init(&up.log, "up", &up.options->log))
         return TND_EXIT_USAGE;
-    tnd_signals_expect();
+    tnd_signals_forget();
     int code = prepare(&up);
     if (code == TND_EXIT_OK)
         code = perform(&up);

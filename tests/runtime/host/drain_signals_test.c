@@ -48,6 +48,27 @@ Test(drain_signals, each_signal_drains_and_the_programs_action_returns)
     }
 }
 
+Test(drain_signals, one_that_comes_before_the_session_drains_it)
+{
+    numbers_t numbers_of = {.unknown = false};
+    struct sigaction action = {.sa_handler = count};
+    tnd_graph_t *graph = compose(&numbers_of, TND_SOURCE_RANDOM, "epochs: forever", "");
+    tnd_session_t *session = NULL;
+    cr_assert_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    cr_assert_eq(tnd_session_drain_on_signals(NULL), TND_OK);
+    raise(SIGUSR1);
+    cr_assert_eq(tnd_session_open(&session, graph, NULL), TND_OK, "%s", tnd_graph_errors(graph));
+    cr_assert_eq(tnd_session_drain_on_signals(NULL), TND_FAILED);
+    tnd_feed_t *feed = tnd_session_feed(session, "feed"); /* NULL if the actors had not started */
+    cr_assert(feed == NULL || tnd_feed_next(feed) == TND_STOPPED);
+    cr_assert(feed != NULL || strcmp(tnd_session_error(session), "drained before the start") == 0);
+    cr_assert_eq(own, 0);
+    cr_assert_eq(tnd_session_destroy(&session), TND_STOPPED);
+    raise(SIGUSR1);
+    cr_assert_eq(own, 1);
+    tnd_graph_destroy(&graph);
+}
+
 Test(drain_signals, one_session_of_a_process_has_them)
 {
     numbers_t one = {.unknown = false}, two = {.unknown = false};

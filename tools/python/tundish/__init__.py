@@ -31,8 +31,8 @@ from . import _composed, _interrupts, _library, _posts, _preview
 from ._library import END, FAILED, OK, STOPPED, Why
 from ._posts import Posted, Result
 
-__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Posted", "Replica", "Report", "Result", "Session", "Spec", "Tensor", "feed",
-           "get_include"]
+__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Posted", "Replica", "Report", "Result", "Session", "Spec", "Stopped",
+           "Tensor", "drain_on_signals", "feed", "get_include"]
 
 # Of each replica in tnd_taken_t: id, last, step, epoch, rows, padded, memory.
 _TAKEN = struct.Struct("@I?QQQQP")
@@ -45,6 +45,10 @@ _ARRAY_KINDS = {"b1": "bool", "f2": "f16", "f4": "f32", "f8": "f64",
 
 class Error(RuntimeError):
     """A topology is wrong or a run failed: what, where, why, and what to do."""
+
+
+class Stopped(Error):
+    """The run was drained before its start."""
 
 
 class DataWarning(UserWarning):
@@ -653,11 +657,12 @@ class Session:
             _library.graph_set(self._graph, key, text)
         for array in self._arrays:
             _library.graph_array(self._graph, *array.arguments)
-        if _library.session_open(byref(self.handle), self._graph, host and host.encode()) != OK:
+        status = _library.session_open(byref(self.handle), self._graph, host and host.encode())
+        if status != OK:
             text = re.sub(r"\n1 error$", "", _library.graph_errors(self._graph).decode().rstrip())
             _library.graph_destroy(byref(self._graph))
             self._arrays = []
-            raise Error(text)
+            raise Stopped(text) if status == STOPPED else Error(text)
         least = next((n for n, level in enumerate(_LEVELS) if _log.isEnabledFor(level)), len(_LEVELS) - 1)
         _library.session_log(self.handle, least, _take_line, None)
         try:
@@ -671,6 +676,9 @@ class Session:
         """The feed of this feeder; None: of the first."""
         handle = _library.session_feed(self.opened(), feeder and feeder.encode())
         if handle is None:
+            why = _library.session_error(self.handle).decode()
+            if why and not self.interrupted and _library.session_wait(self.handle) == STOPPED:
+                raise Stopped(why)
             self.ended(STOPPED if self.interrupted else FAILED,
                        f"no feeder `{feeder}` is on this host" if feeder else "no feeder is on this host")
         return Feed(self, handle, feeder and feeder.encode())
@@ -788,6 +796,14 @@ def feed(*files, host=None, feeder=None, data=None, settings=None, arrays=None):
               They are not copied, and must not change before the feed is closed.
     """
     return Session(*files, host=host, data=data, settings=settings, arrays=arrays).feed(feeder)
+
+
+def drain_on_signals():
+    """At the start of a program: SIGTERM, SIGUSR1 and SIGUSR2 drain the feed that is opened next, as its own
+    `drain_on_signals` does, also if they come before it is open.  `feed` raises Stopped if one comes before
+    the run starts, to this process or to another one of a launcher."""
+    if _library.session_drain_on_signals(None) == FAILED:
+        raise Error("another session of this process is drained on signals: close it before")
 
 
 def get_include():
