@@ -126,7 +126,10 @@ const char *tnd_launch_text(const tnd_launch_t *self, char *text, size_t room)
         return text;
     if (self->job[0] != '\0' && used < room)
         used += (size_t)snprintf(text + used, room - used, " job %s", self->job);
-    if (used < room)
+    if (used < room && self->evaluates)
+        snprintf(text + used, room - used, ", evaluator beside %" PRIu32 " process%s", self->size,
+                 self->size == 1 ? "" : "es");
+    else if (used < room)
         snprintf(text + used, room - used, ", rank %" PRIu32 " of %" PRIu32, self->rank,
                  self->size);
     return text;

@@ -37,6 +37,7 @@ typedef struct {
     bool by_parent;    /* one parent starts all processes of a machine, and no others */
     uint32_t restarts; /* of the job */
     tnd_launch_tasks_t tasks;
+    bool evaluates; /* beside the processes of the run: it has no rank, and evaluates checkpoints */
     char hint[200]; /* how to start the processes that were reserved; "": nothing to say */
 } tnd_launch_t;
 

@@ -137,6 +137,10 @@ tnd_status_t tnd_launched_host(const tnd_launch_t *launch, const tnd_plan_t *pla
                                tnd_error_t *error)
 {
     uint32_t hosts = count_hosts(plan);
+    if (launch->evaluates)
+        return tnd_fail(error, "TF_CONFIG: the task is an `evaluator`, which has no host: `tundish "
+                               "run` evaluates each new checkpoint there; for a program that runs "
+                               "all of a graph, set TUNDISH_LAUNCH=none");
     if (hosts == 1 && launch->size > 1)
         return refuse_one_host(launch, plan, error);
     if (hosts != launch->size)

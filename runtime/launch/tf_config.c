@@ -103,12 +103,10 @@ static tnd_status_t read_task(const config_t *self, tnd_launch_t *launch)
     const char *type = json_string_value(json_object_get(self->task, "type"));
     if (type == NULL)
         return tnd_fail(self->error, "TF_CONFIG has no `type` of `task`: write %s", example);
-    if (strcmp(type, "evaluator") == 0)
-        return tnd_fail(self->error,
-                        "TF_CONFIG: the task is an `evaluator`, which takes no part in the "
-                        "cluster: start it by `tundish run --launch none --evaluate DIR --watch`, "
-                        "with the folder of the checkpoints");
     TND_TRY(read_index(self, &tasks->index));
+    launch->evaluates = strcmp(type, "evaluator") == 0;
+    if (launch->evaluates)
+        return TND_OK; /* TensorFlow does not ask that the cluster lists it */
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         if (strcmp(type, types[t].type) != 0)
             continue;
@@ -122,7 +120,9 @@ static tnd_status_t read_task(const config_t *self, tnd_launch_t *launch)
         return TND_OK;
     }
     return tnd_fail(self->error,
-                    "TF_CONFIG: the `type` of `task` is `%.64s`: write chief, worker or ps", type);
+                    "TF_CONFIG: the `type` of `task` is `%.64s`: write chief, worker, ps or "
+                    "evaluator",
+                    type);
 }
 
 /*  The leader is the first chief or worker. */

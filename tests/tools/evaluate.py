@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """`tundish run --evaluate`, and runs that continue with other `epochs:`."""
 import json
+import shutil
+import subprocess
 
 import numpy
 
-from command import free_port, holds, main, run, same
+from command import BUILD, TUNDISH, free_port, holds, main, run, same
+from launched import clean
 from runs import Started
 
 ROWS, TESTED = 320, 96
@@ -231,6 +234,36 @@ def test_what_cannot_be_evaluated_is_said(folder):
         same(got, code, err)
         holds(err, text)
     assert not (folder / "none").exists() and not (folder / "nope").exists()
+
+
+def test_an_evaluator_of_tf_config_evaluates_what_the_others_write(folder):
+    path, over, kept = graph(folder, epochs=8), folder / "hosts.yaml", folder / "kept"
+    words = [TUNDISH, "run", path, over, "--set", f"checkpoint={{dir: {kept}, every: 5 steps, keep: 100}}", "--resume",
+             "--report", folder / "report"]
+    for hosts in ("worker[*]: {lanes: each}",
+                  "worker0: {actors: [read, batch, seen, pack, mean]}\n  worker1: {actors: [feed, test]}"):
+        port = free_port()
+        over.write_text(f"port: {port}\nhosts:\n  {hosts}\n")
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir()
+        every = [subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean(
+            TUNDISH_PLUGIN_PATH=str(BUILD / "examples"),
+            TF_CONFIG=json.dumps({"cluster": {"worker": [f"127.0.0.1:{port}", "127.0.0.1:1"]}, "task": {"type": task, "index": index}})))
+                 for task, index in (("evaluator", 0), ("worker", "0"), ("worker", 1))]
+        ended = [(one.returncode, *texts) for one, texts in [(one, one.communicate(timeout=60)) for one in every]]
+        same([code for code, _, _ in ended], [0] * 3, ended)
+        _, out, err = ended[0]
+        holds(err, "tundish run: launch: tf_config job ", ", evaluator beside 2 processes: evaluates each checkpoint of the run\n")
+        last = out[out.rindex("evaluated: "):]
+        holds(last, "evaluated: the checkpoint has 80 steps, 2,560 rows")
+        trained = json.loads((folder / "report").read_text())
+        same(trained["steps"], 80)
+        holds(last, f"model  {trained['model_digest']}", f"accuracy {trained['results']['test']['accuracy']:.4f}")
+    # Outputs of the run are not its own, and without a folder it says what to write.
+    one = subprocess.run([TUNDISH, "run", path, over], capture_output=True, text=True, env=clean(
+        TF_CONFIG=json.dumps({"cluster": {"worker": ["a:1"]}, "task": {"type": "evaluator"}})))
+    same(one.returncode, 2, one.stderr)
+    holds(one.stderr, "--evaluate: this topology has no checkpoint folder")
 
 
 main(globals())

@@ -667,6 +667,10 @@ static int run_graph(const tnd_request_t *request)
     tnd_error_t error;
     if (!tnd_log_init(&run.log, "run", &own.log) || !tnd_launch_choose(&run.launch, &own, "run"))
         return TND_EXIT_USAGE;
+    if (run.launch.evaluates) {
+        tnd_signals_forget();
+        return tnd_evaluations_beside(request, &run.launch, run_graph);
+    }
     if (run.launch.launcher != NULL || own.requeue)
         tnd_signals_remember();
     else

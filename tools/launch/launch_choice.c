@@ -26,8 +26,11 @@ bool tnd_launch_choose(tnd_launch_t *self, const tnd_run_options_t *options, con
                TND_EXIT_OK;
     if (options->host != NULL)
         return true;
-    return tnd_launch_read(self, (const char *const *)environ, wanted, &error) == TND_OK ||
-           tnd_usage_error(command, "%s", error.text) == TND_EXIT_OK;
+    if (tnd_launch_read(self, (const char *const *)environ, wanted, &error) != TND_OK)
+        return tnd_usage_error(command, "%s", error.text) == TND_EXIT_OK;
+    if (self->evaluates && options->load.evaluate != NULL)
+        *self = (tnd_launch_t){.size = 1}; /* it does as asked */
+    return true;
 }
 
 /*  A line of every log level, but not of --quiet. */

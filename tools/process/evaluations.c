@@ -162,3 +162,31 @@ int tnd_evaluations_run(const tnd_request_t *request, int (*run)(const tnd_reque
     sigprocmask(SIG_SETMASK, &self.before, NULL);
     return code;
 }
+
+int tnd_evaluations_beside(const tnd_request_t *request, const tnd_launch_t *launch,
+                           int (*run)(const tnd_request_t *request))
+{
+    tnd_run_options_t own = *(const tnd_run_options_t *)request->options;
+    tnd_request_t alone = *request;
+    size_t count = own.load.settings.count;
+    tnd_setting_t *settings = tnd_allocate(count + 1, sizeof *settings);
+    char known[256];
+    if (count > 0)
+        memcpy(settings, own.load.settings.items, count * sizeof *settings);
+    settings[count] = (tnd_setting_t){"hosts", "null"};
+    own.load.settings = (tnd_setting_list_t){settings, count + 1};
+    own.load.evaluate = "latest";
+    own.load.resume = NULL;
+    own.launch = "none";
+    own.leader = own.meet = own.report = own.metrics = own.save = NULL;
+    own.json = own.requeue = false;
+    own.steps = UINT64_MAX;
+    own.watch = true;
+    alone.options = &own;
+    if (!own.log.quiet)
+        tnd_complain("run", "launch: %s: evaluates each checkpoint of the run",
+                     tnd_launch_text(launch, known, sizeof known));
+    int code = tnd_evaluations_run(&alone, run);
+    free(settings);
+    return code;
+}

@@ -8,10 +8,16 @@
 #ifndef TND_TOOLS_PROCESS_EVALUATIONS_H
 #define TND_TOOLS_PROCESS_EVALUATIONS_H
 
+#include "runtime/launch/launch.h"
 #include "tools/cli/command.h"
 
 /*  `run` evaluates one checkpoint, the one that --evaluate names, and returns the exit code of the command.
  *  Returns the code of the last evaluation, or of the first that failed. */
 int tnd_evaluations_run(const tnd_request_t *request, int (*run)(const tnd_request_t *request));
+
+/*  Same, in a process that a launcher has started beside those of a run, with their command line: all actors
+ *  are in it, and the outputs that the command line names are those of the run. */
+int tnd_evaluations_beside(const tnd_request_t *request, const tnd_launch_t *launch,
+                           int (*run)(const tnd_request_t *request));
 
 #endif

@@ -114,10 +114,9 @@ Test(tf_config, errors_say_what_to_write)
          "TF_CONFIG: `index` of `task` is not a whole number: write 0 for the first task of "
          "its type"},
         {WORKERS "{\"type\": \"master\", \"index\": 0}}",
-         "TF_CONFIG: the `type` of `task` is `master`: write chief, worker or ps"},
-        {WORKERS "{\"type\": \"evaluator\", \"index\": 0}}",
-         "TF_CONFIG: the task is an `evaluator`, which takes no part in the cluster: start it by "
-         "`tundish run --launch none --evaluate DIR --watch`, with the folder of the checkpoints"},
+         "TF_CONFIG: the `type` of `task` is `master`: write chief, worker, ps or evaluator"},
+        {WORKERS "{\"type\": \"evaluator\", \"index\": \"x\"}}",
+         "TF_CONFIG: `index` of `task` is `x`: write 0 for the first task of its type"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tnd_launch_t launch;
