@@ -1,7 +1,7 @@
 /*  tests/e2e/planted.c - a source, an operation and a step that are slow, spin or hang on request.
  *
  *  The file $PLANTED is a mapped array of switches, which a test changes during the run: for each
- *  of source, operation, step and save, how long one row (or step, or save) takes in microseconds,
+ *  of source, operation, step, save and opening, how long one row (or step, or save) takes in microseconds,
  *  whether that time is slept (0), spun (1) or endless while the switch is 2, or whether a mutex
  *  deadlocks (3), and how often this was obeyed, which is written here.  They obey only in the process
  *  whose number is in the last switch, unless that is 0. */
@@ -16,7 +16,7 @@
 #include <tundish/tundish.h>
 #include <unistd.h>
 
-enum { SOURCE, OPERATION, STEP, SAVE, PARTS };
+enum { SOURCE, OPERATION, STEP, SAVE, OPEN, PARTS };
 
 typedef struct {
     _Atomic uint64_t us, how, obeyed; /* how: 0 sleep, 1 spin, 2 hang, 3 deadlock */
@@ -86,11 +86,13 @@ static tnd_status_t planted_source_open(void *state, void *shared, const char *o
                                         const tnd_source_context_t *context,
                                         tnd_source_data_t *data, tnd_error_t *error)
 {
-    (void)state, (void)shared, (void)context;
+    (void)state, (void)shared;
     uint64_t wide = 1;
     if (tnd_option_only(options, "wide", error) != TND_OK ||
         tnd_option_u64(options, "wide", &wide, error) != TND_OK)
         return TND_FAILED;
+    context->progress(context->reporter, 3, 16, "files");
+    obey(OPEN);
     data->count = 1000;
     data->identity = 1;
     return tnd_schema_add(&data->schema, "x", TND_F32, 1, &wide, error);

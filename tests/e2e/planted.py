@@ -6,7 +6,9 @@ Usage: planted.py [--full] [NAME...]; without a name it lists them.  Each test p
 """
 import argparse
 import contextlib
+import ctypes
 import functools
+import inspect
 import json
 import os
 import pathlib
@@ -50,7 +52,7 @@ links:
   - read -> prep -> batch -> feed
 """
 INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
-SOURCE, OPERATION, STEP, SAVE = range(4)
+SOURCE, OPERATION, STEP, SAVE, OPEN, PARTS = range(6)
 SLEEP, SPIN, HANG, DEADLOCK = range(4)
 FLOWS = (0, 10)  # a machine that is busy with other tests may have no free processor
 SPEEDS = {"fast": 0, "middle": 2000, "slow": 30000}  # microseconds of a step
@@ -62,7 +64,7 @@ class Planted:
     def __init__(self, folder, speed, hosts="", top="", over="", wide=1, **words):
         self.folder, self.processes = folder, {}
         self.switches = folder / "switches"
-        self.switches.write_bytes(bytes(104))
+        self.switches.write_bytes(bytes(24 * PARTS + 8))
         self.turn(STEP, SPEEDS[speed])
         fields = {"prep": "", "batch": "", "feed": "", "more": "", "links": "",
                   "plugin": ", step: {plugin: planted}", **words}
@@ -80,7 +82,7 @@ class Planted:
     def turn(self, part, us, how=SLEEP, only=0):
         """Sets the switches of a part."""
         with open(self.switches, "r+b") as out:
-            out.seek(96)
+            out.seek(24 * PARTS)
             out.write(struct.pack("<Q", only))
             out.seek(24 * part)
             out.write(struct.pack("<QQQ", us, how, 0))
@@ -121,6 +123,8 @@ class Planted:
         done = subprocess.run([str(TUNDISH), "why", "--json", "planted"], env=self.env, text=True,
                               capture_output=True)
         runs = json.loads(done.stdout)["runs"]
+        for fault in runs[0]["faults"] if runs else []:
+            assert not re.search(r"\{[a-z]+\??\}", fault["text"] + (fault["action"] or "")), fault
         return done.returncode, runs[0] if runs else None
 
     def until(self, code, true=lambda verdict: True, seconds=20):
@@ -139,6 +143,12 @@ class Planted:
         done = subprocess.run([str(TUNDISH), "ps", which, "--json", "planted"], env=self.env,
                               text=True, capture_output=True)
         return done.returncode, json.loads(done.stdout)["runs"][0]
+
+    def seconds(self):
+        """The age of the run."""
+        seen = json.loads(subprocess.run([str(TUNDISH), "ps", "--json", "planted"], env=self.env, text=True,
+                                         capture_output=True).stdout)
+        return seen["runs"][0]["age_seconds"]
 
     def flows(self):
         until(lambda: f"rows; now {self.look()}\n{self.said()}",
@@ -201,7 +211,7 @@ def full_a_source_of_three_seconds_per_block_is_the_limit_between_its_rows(make)
         run.until(11, lambda told: told["actor"] == "read.0")
         verdict = run.until(11, limits("work", "read.0"))
         assert re.search(r"at work \d+ % of the time, its calls take [2-4]\.\d s$", verdict["sentence"]), verdict
-        assert not has("hangs")(verdict), verdict
+        assert has("works", actor="read.0")(verdict) and not has("hangs")(verdict), verdict
 
 
 def full_answers_in_a_steady_state_are_equal(make):
@@ -334,6 +344,100 @@ def test_a_program_between_its_steps_is_the_limit(make):
         run.until(FLOWS, limits("program", "feed"))
 
 
+def test_a_program_that_does_not_ask_for_a_step_is_named(make):
+    with make(plugin="") as run:
+        run.begin("", str(BUILD / "tests/planted_program"), str(run.files[0]), "600000000")
+        verdict = run.until(11, has("program", actor="feed", pid=run.processes[""].pid))
+        assert "has not asked for the next step for " in verdict["sentence"], verdict
+
+
+def test_a_source_that_is_opening_is_named(make):
+    with make() as run:
+        run.turn(OPEN, 0, HANG)
+        run.start()
+        verdict = run.until(11, has("opening", host="local"))
+        text = next(one["text"] for one in verdict["faults"] if one["reason"] == "opening")
+        assert re.fullmatch(r"host local gets ready, for \d+(\.\d)? m?s so far; "
+                            r"read: opening 3 of 16 files, 19 %, .*", text), text
+        run.turn(OPEN, 0)
+        run.flows()
+
+
+def test_a_host_that_is_away_is_named(make):
+    hosts = "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
+    with make(hosts=hosts) as run:
+        run.start("a")
+        (run.folder / "other").mkdir()
+        run.start("b", XDG_RUNTIME_DIR=str(run.folder / "other"))  # whose pages are not seen
+        run.flows()
+        run.kill(signal.SIGSTOP, "b")
+        verdict = run.until(11, has("away", host="b", actor="prep.0"))
+        fault = next(one for one in verdict["faults"] if one["reason"] == "away")
+        assert re.match(r"host b \(prep\.0\) at 127\.0\.0\.1 has been (away|lost) for ", fault["text"]), fault
+        assert fault["action"] == ("look at its process and the network on 127.0.0.1, or start it again by the same "
+                                   "command with --host b"), fault
+
+
+@contextlib.contextmanager
+def held_thread(pid, name):
+    """Holds one thread of a process, by ptrace; others of it run."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    threads = [int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+               if (task / "comm").read_text().strip() == name]
+    assert len(threads) == 1, threads
+    seize, interrupt, detach = 0x4206, 0x4207, 17
+    for request in (seize, interrupt):
+        assert libc.ptrace(request, threads[0], None, None) == 0, os.strerror(ctypes.get_errno())
+    os.waitpid(threads[0], 0x40000000)  # __WALL
+    try:
+        yield threads[0]
+    finally:
+        libc.ptrace(detach, threads[0], None, None)
+
+
+def test_a_control_thread_that_hangs_is_named(make):
+    with make() as run:
+        run.start()
+        run.flows()
+        with held_thread(run.processes[""].pid, "control") as thread:
+            verdict = run.until((10, 11), has("control", host="local", thread=thread))
+            # Once no step is booked any more, the batcher has no room for the next.
+            verdict = run.until(11, lambda told: not told["flows"] and told["host"] == "local")
+            assert "; meanwhile the control thread of host local has not run for " in verdict["sentence"], verdict
+            assert not has("cycle")(verdict), verdict
+        run.until(FLOWS, lambda told: not has("control")(told))
+
+
+def full_a_run_that_became_slower_is_named(make):
+    with make() as run:
+        run.turn(STEP, 2000)
+        run.start()
+        run.flows()
+        # As many seconds of the history as are compared.
+        run.until(FLOWS, lambda told: run.seconds() > 10, 60)
+        run.turn(STEP, 40000)
+        verdict = run.until(10, has("slower", actor="feed"), 60)
+        assert not has("hangs")(verdict), verdict
+        assert limits("step", "feed")(verdict), verdict
+
+
+def test_each_cause_has_a_test(make):
+    """An entry of causes.def names a test here that asks for it, or a test of pages."""
+    entries = re.findall(r'^CAUSE\((\w+), (\w+),.*?"([\w./:]+)"\)$',
+                         (ROOT / "tools/report/causes.def").read_text(), re.M | re.S)
+    told = subprocess.run([str(TUNDISH), "help", "why"], text=True, capture_output=True, check=True).stdout
+    assert [name for _, name, _ in entries] == re.findall(r"^  (\w+) \(1[0-2], \w+\): ", told, re.M), entries
+    for upper, name, test in entries:
+        file, _, of_pages = test.rpartition(":")
+        if file:
+            found = re.search(rf"^Test\(\w+, {of_pages}\)\n{{\n.*?^}}\n", (ROOT / "tests" / file).read_text(), re.M | re.S)
+            assert found and f"TND_CAUSE_{upper})" in found[0], (name, test)
+            continue
+        found = globals().get(f"test_{test}", globals().get(f"full_{test}"))
+        assert found and f'"{name}"' in inspect.getsource(found), (name, test)
+
+
 def full_what_one_more_worker_gives(make):
     rates, gains = [], []
     for workers in (1, 2):
@@ -454,8 +558,7 @@ def test_bad_rows_and_checkpoints_that_fail_are_named(make):
         fault = next(one for one in verdict["faults"] if one["reason"] == "checkpoints")
         assert re.match(r"the last \d+ checkpoints? could not be written; a crash would lose all after step \d+$", fault["text"]), fault
         assert "Not a directory" in fault["evidence"], fault
-        (run.folder / "kept").unlink()
-        shutil.move(run.folder / "moved", run.folder / "kept")
+        (run.folder / "kept").unlink()  # the run makes the folder again
         run.until(10, lambda told: has("bad_rows")(told) and not has("checkpoints")(told))
 
 

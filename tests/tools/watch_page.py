@@ -108,7 +108,7 @@ def test_a_victim_has_another_colour_than_the_culprit(folder):
         page.until("document.querySelector('svg.graph .box.is-fault') !== null")
         # A reader hangs: the feeder is slower, and the batcher waits.
         page.value("""window.told = {verdict: {flows: false, actor: "read.0",
-            faults: [{actor: "read.0", reason: "hangs"}, {actor: "feed", reason: "slower"}],
+            faults: [{actor: "read.0", reason: "hangs", suffered: false}, {actor: "feed", reason: "slower", suffered: true}],
             chain: [{actor: "feed"}, {actor: "batch.0"}, {actor: "read.0"}]}}""")
         same([page.value(f"partOf(told, '{name}')") for name in ("read.0", "feed", "batch.0", "prep.0")],
              ["fault", "victim", "victim", ""])

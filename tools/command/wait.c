@@ -77,7 +77,7 @@ static void say_verdict(wait_t *self, const tnd_verdict_t *verdict)
     bool slow = verdict->state == TND_RUN_SLOW && verdict->fault_count > 0;
     char key[sizeof self->said];
     snprintf(key, sizeof key, "%d %s %s", (int)verdict->state,
-             verdict->fault_count > 0 ? tnd_cause_name(verdict->faults[0].cause) : "",
+             verdict->fault_count > 0 ? tnd_cause(verdict->faults[0].cause)->name : "",
              slow ? verdict->faults[0].actor : verdict->actor);
     say(self, key, slow ? verdict->faults[0].text : verdict->sentence);
 }
@@ -86,7 +86,7 @@ static void say_verdict(wait_t *self, const tnd_verdict_t *verdict)
 static bool is_healthy(const tnd_verdict_t *verdict)
 {
     for (uint32_t i = 0; i < verdict->fault_count; i++)
-        if (verdict->faults[i].cause != TND_CAUSE_NO_PROCESSOR)
+        if ((tnd_cause(verdict->faults[i].cause)->traits & TND_CAUSE_OF_MACHINE) == 0)
             return false;
     return verdict->state == TND_RUN_FLOWS || verdict->state == TND_RUN_SLOW;
 }

@@ -102,14 +102,16 @@ static void describe_death(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     }
 }
 
+/*  The highest code of its faults, of which those that stop rows count only if no row is fed. */
 static tnd_run_state_t state_of(const tnd_verdict_t *verdict)
 {
-    for (uint32_t i = 0; i < verdict->fault_count; i++)
-        if (verdict->faults[i].cause == TND_CAUSE_CYCLE && !verdict->flows)
-            return TND_RUN_CYCLE;
-    if (!verdict->flows)
-        return TND_RUN_STALLED;
-    return verdict->fault_count > 0 ? TND_RUN_SLOW : TND_RUN_FLOWS;
+    int state = verdict->flows ? TND_RUN_FLOWS : TND_RUN_STALLED;
+    for (uint32_t i = 0; i < verdict->fault_count; i++) {
+        int code = tnd_cause(verdict->faults[i].cause)->code;
+        code = verdict->flows && code > TND_RUN_SLOW ? TND_RUN_SLOW : code;
+        state = code > state ? code : state;
+    }
+    return (tnd_run_state_t)state;
 }
 
 /*  A pause is on request, so what waits for it is not judged. */
@@ -129,7 +131,7 @@ static bool is_paused(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     tnd_verdict_say(verdict, "; `tundish resume %s` continues it", verdict->run);
     uint32_t kept = 0;
     for (uint32_t f = 0; f < verdict->fault_count; f++)
-        if (verdict->faults[f].cause < TND_CAUSE_SAVES)
+        if ((tnd_cause(verdict->faults[f].cause)->traits & TND_CAUSE_IN_PAUSE) != 0)
             verdict->faults[kept++] = verdict->faults[f];
     verdict->fault_count = kept;
     return true;

@@ -10,10 +10,9 @@ void tnd_evidence_add(tnd_verdict_t *verdict)
     for (uint32_t i = 0; i < verdict->fault_count; i++) {
         tnd_fault_t *fault = &verdict->faults[i];
         char where[300];
-        bool tells = fault->cause == TND_CAUSE_HANGS || fault->cause == TND_CAUSE_SAVES ||
-                     fault->cause == TND_CAUSE_CONTROL;
+        bool tells = (tnd_cause(fault->cause)->traits & TND_CAUSE_OF_THREAD) != 0;
         size_t used = strlen(fault->evidence);
-        if (tells && !fault->elsewhere && fault->thread != 0 && fault->process > 0 &&
+        if (tells && fault->machine[0] == '\0' && fault->thread != 0 && fault->process > 0 &&
             tnd_thread_state_describe_other(fault->process, (pid_t)fault->thread, where,
                                             sizeof where))
             snprintf(fault->evidence + used, sizeof fault->evidence - used, "%s%s",

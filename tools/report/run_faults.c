@@ -58,18 +58,17 @@ static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *proc
     }
     if (deaths < DEATHS || now < last || now - last > recent_ns)
         return;
-    char time[24], death[64];
+    char death[64];
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
     tnd_fault_of(&fault, TND_CAUSE_CRASHES, &who, NULL);
     fault.since_ns = now > first ? now - first : 0;
-    snprintf(fault.text, sizeof fault.text,
-             "host %s: its process was killed or crashed %" PRIu32 " times in the last %s",
-             process->host, deaths, tnd_duration_text(fault.since_ns, time));
+    tnd_fault_word(&words, "count", "%" PRIu32, deaths);
+    tnd_fault_say(&fault, &words);
     if (latest->killed_by != 0)
         snprintf(fault.evidence, sizeof fault.evidence, "the last one, %d, was %s", latest->process,
                  tnd_death_text(latest, death));
-    strcpy(fault.action, "read the log of the run: it has how each of them ended");
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -79,19 +78,19 @@ static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_ver
     tnd_long_call_t call = tnd_long_call(view, who);
     if (!call.hangs)
         return;
-    char time[24], usual[24];
+    char usual[24];
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_fault_of(&fault, TND_CAUSE_HANGS, who, NULL);
     fault.since_ns = call.since_ns;
-    snprintf(fault.text, sizeof fault.text,
-             "%s on host %s has been inside one call of its work for %s", page->actor,
-             who->process->host, tnd_duration_text(call.since_ns, time));
-    size_t used = strlen(fault.text);
+    tnd_fault_word(&words, "who", "%s on host %s", page->actor, who->process->host);
+    tnd_fault_word(&words, "doing", "inside one call of its work");
     if (call.usual_ns != 0)
-        snprintf(fault.text + used, sizeof fault.text - used, "; its mean is %s",
-                 tnd_duration_text(call.usual_ns, usual));
+        tnd_fault_word(&words, "usual", "; its mean is %s",
+                       tnd_duration_text(call.usual_ns, usual));
     else
-        snprintf(fault.text + used, sizeof fault.text - used, "; none has ended before");
+        tnd_fault_word(&words, "usual", "; none has ended before");
+    tnd_fault_say(&fault, &words);
     if (call.siblings_ns != 0)
         snprintf(fault.evidence, sizeof fault.evidence, "the median of the other workers is %s",
                  tnd_duration_text(call.siblings_ns, usual));
@@ -140,10 +139,13 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
     if (!crowded && throttled == 0)
         return;
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_fault_of(&fault, TND_CAUSE_NO_PROCESSOR, &worst, NULL);
-    snprintf(fault.text, sizeof fault.text,
-             "no processor is free: %s on host %s is ready but does not run %.0f %% of the time",
-             worst.page->actor, worst.process->host, 100 * most);
+    tnd_fault_word(&words, "share", "%.0f", 100 * most);
+    tnd_fault_word(&words, "how", "%s",
+                   throttled >= throttled_share ? " by raising that limit"
+                                                : ", or end other programs");
+    tnd_fault_say(&fault, &words);
     char limited[256] = "";
     if (throttled >= 0.005 && worst.process->cores > 0)
         snprintf(limited, sizeof limited,
@@ -158,9 +160,6 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
                  load->processors, load->processors == 1 ? "" : "s", load->load, limited);
     else
         snprintf(fault.evidence, sizeof fault.evidence, "on %s%s", worst.process->machine, limited);
-    strcpy(fault.action, throttled >= throttled_share
-                             ? "raise that limit"
-                             : "end other programs, or give the run more processors");
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -222,36 +221,36 @@ static bool is_down(const tnd_run_view_t *view, const tnd_inspected_t *process)
 static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *host,
                         tnd_verdict_t *verdict)
 {
-    tnd_fault_t fault = {.cause = TND_CAUSE_NOT_STARTED};
-    char time[24], actors[200], restarts[80];
+    tnd_fault_words_t words = {.used = 0};
+    char actors[200], restarts[80];
     uint64_t now = view->after->now_ns;
-    bool away = host->presence == TND_PRESENCE_AWAY || host->presence == TND_PRESENCE_LOST;
+    bool lost = host->presence == TND_PRESENCE_LOST;
+    bool away = host->presence == TND_PRESENCE_AWAY || lost;
     if (!away && (host->presence != TND_PRESENCE_EXPECTED || host->waited_for == 0))
         return;
     if (is_seen(view, host->name))
         return;
+    tnd_fault_t fault = {.cause = away ? TND_CAUSE_AWAY : TND_CAUSE_NOT_STARTED,
+                         .process = away ? (int)host->process : 0};
     fault.since_ns = host->since_ns != 0 && now > host->since_ns ? now - host->since_ns : 0;
     snprintf(fault.host, sizeof fault.host, "%s", host->name);
     tnd_run_view_actors(view, host->name, actors, sizeof actors);
     if (strchr(actors, ',') == NULL)
         snprintf(fault.actor, sizeof fault.actor, "%s", actors);
-    tnd_duration_text(fault.since_ns, time);
-    if (away) {
-        fault.cause = TND_CAUSE_AWAY;
-        fault.process = (int)host->process;
-        snprintf(fault.text, sizeof fault.text, "host %s (%s) at %s has been %s for %s", host->name,
-                 actors, host->address, host->presence == TND_PRESENCE_LOST ? "lost" : "away",
-                 time);
+    tnd_fault_word(&words, "actors", "%s", actors);
+    tnd_fault_word(&words, "address", "%s", host->address);
+    tnd_fault_word(&words, "how", "%s", lost ? "lost" : "away");
+    tnd_fault_word(&words, "what", "its process");
+    if (host->isolated == 0)
+        tnd_fault_word(&words, "start", ", or start it again by the same command with --host %s",
+                       host->name);
+    tnd_fault_say(&fault, &words);
+    if (away)
         snprintf(fault.evidence, sizeof fault.evidence, "%s; %s",
                  host->waited_for != 0 ? "the run waits for it" : "the run continues without it",
                  tnd_restarts_text(host, restarts, sizeof restarts));
-    } else {
-        snprintf(fault.text, sizeof fault.text, "host %s (%s) has not started for %s", host->name,
-                 actors, time);
-    }
-    if (host->isolated == 0)
-        snprintf(fault.action, sizeof fault.action, "start it by the same command with --host %s",
-                 host->name);
+    else if (host->isolated != 0)
+        fault.action[0] = '\0'; /* its supervisor starts it */
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -270,27 +269,25 @@ static void find_output(const tnd_run_view_t *view, const tnd_inspected_t *proce
     if (since < output_ns && page->metrics_dropped == 0 && !failed)
         return;
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     char time[24];
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_OUTPUT, &who, NULL);
     fault.since_ns = since;
+    tnd_fault_word(&words, "file", "%s", page->metrics_path);
     if (failed)
-        snprintf(
-            fault.text, sizeof fault.text,
-            "%s, the file of the metrics, cannot be written: %s; the run continues, and writes "
-            "no more of them",
-            page->metrics_path, strerror((int)page->metrics_reason));
+        tnd_fault_word(&words, "how", "cannot be written: %s", strerror((int)page->metrics_reason));
     else if (since >= output_ns)
-        snprintf(fault.text, sizeof fault.text,
-                 "%s, the file of the metrics, has taken nothing for %s; the run continues",
-                 page->metrics_path, tnd_duration_text(since, time));
+        tnd_fault_word(&words, "how", "has taken nothing for %s", tnd_duration_text(since, time));
     else
-        snprintf(fault.text, sizeof fault.text,
-                 "%s, the file of the metrics, is too slow; the run continues", page->metrics_path);
+        tnd_fault_word(&words, "how", "is too slow");
+    if (failed)
+        tnd_fault_word(&words, "without", ", and writes no more of them");
+    tnd_fault_word(&words, "instead", "%s",
+                   failed ? " in the next run" : ", or read them faster if it is a pipe");
+    tnd_fault_say(&fault, &words);
     snprintf(fault.evidence, sizeof fault.evidence, "%" PRIu64 " lines were dropped",
              page->metrics_dropped);
-    strcpy(fault.action, failed ? "write them elsewhere in the next run"
-                                : "read it faster if it is a pipe, or write to another disk");
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -310,20 +307,18 @@ static void find_unwritten(const tnd_inspected_t *process, tnd_verdict_t *verdic
     tnd_fault_t fault;
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_CHECKPOINTS, &who, NULL);
-    if (page->checkpoint_step > 0)
-        snprintf(fault.text, sizeof fault.text,
-                 "the last %" PRIu64 " checkpoint%s could not be written; a crash would lose all "
-                 "after step %" PRIu64,
-                 page->unwritten, page->unwritten == 1 ? "" : "s", page->checkpoint_step - 1);
-    else
-        snprintf(fault.text, sizeof fault.text,
-                 "no checkpoint could be written, and %" PRIu64 " failed; a crash would lose the "
-                 "whole run",
-                 page->unwritten);
+    tnd_fault_words_t words = {.used = 0};
+    if (page->checkpoint_step > 0) {
+        tnd_fault_word(&words, "what", "the last %" PRIu64 " checkpoint%s could not be written",
+                       page->unwritten, page->unwritten == 1 ? "" : "s");
+        tnd_fault_word(&words, "loss", "all after step %" PRIu64, page->checkpoint_step - 1);
+    } else {
+        tnd_fault_word(&words, "what", "no checkpoint could be written, and %" PRIu64 " failed",
+                       page->unwritten);
+        tnd_fault_word(&words, "loss", "the whole run");
+    }
+    tnd_fault_say(&fault, &words);
     tnd_page_text_read(page->unwritten_why, TND_PAGE_WHY_WORDS, fault.evidence);
-    strcpy(fault.action,
-           "free space in the folder of the checkpoints, or correct what the reason says; "
-           "the run tries again");
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -336,13 +331,14 @@ static void find_opening(const tnd_run_view_t *view, const tnd_inspected_t *proc
     if (since == 0 || now < since + opening_ns || process->stopped || process->killed)
         return;
     tnd_fault_t fault;
-    char doing[8 * TND_PAGE_WHY_WORDS], time[24];
+    tnd_fault_words_t words = {.used = 0};
+    char doing[8 * TND_PAGE_WHY_WORDS];
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_OPENING, &who, NULL);
     fault.since_ns = now - since;
     tnd_page_text_read(page->opening, TND_PAGE_WHY_WORDS, doing);
-    snprintf(fault.text, sizeof fault.text, "host %s gets ready, for %s so far; %s", process->host,
-             tnd_duration_text(fault.since_ns, time), doing);
+    tnd_fault_word(&words, "doing", "%s", doing);
+    tnd_fault_say(&fault, &words);
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -376,11 +372,12 @@ static void find_bad_rows(const tnd_inspected_t *process, tnd_verdict_t *verdict
     tnd_fault_t fault;
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_BAD_ROWS, &who, NULL);
-    snprintf(fault.text, sizeof fault.text,
-             "%.3g %% of the rows read are bad and not fed: %" PRIu64 " of %" PRIu64,
-             100 * (double)page->bad / (double)page->read, page->bad, page->read);
+    tnd_fault_words_t words = {.used = 0};
+    tnd_fault_word(&words, "share", "%.3g", 100 * (double)page->bad / (double)page->read);
+    tnd_fault_word(&words, "bad", "%" PRIu64, page->bad);
+    tnd_fault_word(&words, "read", "%" PRIu64, page->read);
+    tnd_fault_say(&fault, &words);
     say_reasons(process, &fault);
-    strcpy(fault.action, "correct the data, or end such runs by `max_bad:` of the reader");
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -394,15 +391,11 @@ static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *proc
         page->written_ns == 0 || now < page->written_ns + control_ns)
         return;
     tnd_fault_t fault;
-    char time[24];
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_CONTROL, &who, NULL);
     fault.since_ns = now - page->written_ns;
     fault.thread = page->control_thread;
-    snprintf(fault.text, sizeof fault.text,
-             "the control thread of host %s has not run for %s, so the run cannot start, end or "
-             "save its state",
-             process->host, tnd_duration_text(fault.since_ns, time));
+    tnd_fault_say(&fault, NULL);
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -435,13 +428,11 @@ static void find_slower(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_v
     if ((double)best < BEST_STEPS * step || (double)sum >= slower * (double)best)
         return;
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_fault_of(&fault, TND_CAUSE_SLOWER, who, NULL);
-    snprintf(
-        fault.text, sizeof fault.text,
-        "%s on host %s fed %.0f rows/s in the last 10 s, and %.0f in the best 10 s of the last "
-        "minute",
-        who->page->actor, who->process->host, (double)sum / BEST_SECONDS,
-        (double)best / BEST_SECONDS);
+    tnd_fault_word(&words, "now", "%.0f", (double)sum / BEST_SECONDS);
+    tnd_fault_word(&words, "best", "%.0f", (double)best / BEST_SECONDS);
+    tnd_fault_say(&fault, &words);
     tnd_verdict_add(verdict, &fault);
 }
 

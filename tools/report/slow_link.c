@@ -192,24 +192,24 @@ void tnd_slow_link_add(const tnd_slow_link_t *link, tnd_verdict_t *verdict)
 {
     const tnd_seen_t *from = &link->from, *to = &link->to;
     tnd_fault_t fault;
-    char how[96], time[24];
+    tnd_fault_words_t words = {.used = 0};
+    char time[24];
     tnd_fault_of(&fault, TND_CAUSE_LINK, from, NULL);
     fault.since_ns = link->silent_ns;
     if (link->silent_ns > 0)
-        snprintf(how, sizeof how, "nothing has arrived for %s, %.2f MB are on the way",
-                 tnd_duration_text(link->silent_ns, time), link->on_the_way * 1e-6);
+        tnd_fault_word(&words, "how", "nothing has arrived for %s, %.2f MB are on the way",
+                       tnd_duration_text(link->silent_ns, time), link->on_the_way * 1e-6);
     else if (link->rate <= 0)
-        snprintf(how, sizeof how, "both ends wait for it, and %.2f MB are on the way",
-                 link->on_the_way * 1e-6);
+        tnd_fault_word(&words, "how", "both ends wait for it, and %.2f MB are on the way",
+                       link->on_the_way * 1e-6);
     else
-        snprintf(how, sizeof how, "%.2f MB/s, and both ends wait for it", link->rate * 1e-6);
-    snprintf(fault.text, sizeof fault.text,
-             "the connection %s -> %s (host %s to host %s) is slow: %s", from->page->actor,
-             to->page->actor, from->process->host, to->process->host, how);
+        tnd_fault_word(&words, "how", "%.2f MB/s, and both ends wait for it", link->rate * 1e-6);
+    tnd_fault_word(&words, "to", "%s", to->page->actor);
+    tnd_fault_word(&words, "there", "%s", to->process->host);
+    tnd_fault_say(&fault, &words);
     snprintf(fault.evidence, sizeof fault.evidence,
              "%" PRIu64 " connections lost, %" PRIu64 " tickets issued again",
              from->page->lost + to->page->lost, from->page->again + to->page->again);
-    strcpy(fault.action, "use a faster network, or place both actors on one host");
     tnd_verdict_add(verdict, &fault);
     tnd_verdict_limit(verdict, TND_BOUND_LINK, from, NULL, 1);
 }

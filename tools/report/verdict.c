@@ -9,16 +9,6 @@
 #include "runtime/observe/statistics.h"
 #include "tools/cli/json.h"
 
-const char *tnd_cause_name(tnd_cause_t cause)
-{
-    static const char *const names[] = {
-#define CAUSE_NAME(name, text, meaning) text,
-        TND_CAUSES(CAUSE_NAME)
-#undef CAUSE_NAME
-    };
-    return names[cause];
-}
-
 const char *tnd_bound_name(tnd_bound_t bound)
 {
     static const char *const names[] = {
@@ -27,23 +17,6 @@ const char *tnd_bound_name(tnd_bound_t bound)
 #undef BOUND_NAME
     };
     return names[bound];
-}
-
-void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
-                  const tnd_device_page_t *device)
-{
-    *fault = (tnd_fault_t){.cause = cause,
-                           .process = who->process->process,
-                           .elsewhere = who->process->machine[0] != '\0'};
-    snprintf(fault->host, sizeof fault->host, "%s", who->process->host);
-    if (who->page != NULL) {
-        snprintf(fault->actor, sizeof fault->actor, "%s", who->page->actor);
-        fault->thread = who->page->thread;
-    }
-    if (device != NULL) {
-        snprintf(fault->device, sizeof fault->device, "%s", device->name);
-        fault->thread = device->thread;
-    }
 }
 
 void tnd_verdict_limit(tnd_verdict_t *self, tnd_bound_t bound, const tnd_seen_t *who,
@@ -96,7 +69,7 @@ void tnd_verdict_add(tnd_verdict_t *self, const tnd_fault_t *fault)
 static void print_fault(const tnd_fault_t *fault, FILE *out)
 {
     bool aside = fault->evidence[0] != '\0' && fault->details[0] == '\0';
-    fprintf(out, "  %s: %s%s%s%s%s%s\n", tnd_cause_name(fault->cause), fault->text,
+    fprintf(out, "  %s: %s%s%s%s%s%s\n", tnd_cause(fault->cause)->name, fault->text,
             aside ? " (" : "", aside ? fault->evidence : "", aside ? ")" : "",
             fault->action[0] != '\0' ? "; " : "", fault->action);
     if (fault->details[0] != '\0')
@@ -137,13 +110,15 @@ static void write_number(FILE *out, const char *name, uint64_t number)
 
 static void write_fault(FILE *out, const tnd_fault_t *fault, bool first)
 {
-    tnd_json_begin(out, !first, "reason", tnd_cause_name(fault->cause));
+    tnd_json_begin(out, !first, "reason", tnd_cause(fault->cause)->name);
     write_text(out, "actor", fault->actor);
     write_text(out, "host", fault->host);
     write_text(out, "device", fault->device);
     write_number(out, "pid", (uint64_t)fault->process);
     write_number(out, "thread", fault->thread);
     fprintf(out, ",\"since_seconds\":%.3f", (double)fault->since_ns * 1e-9);
+    bool suffers = (tnd_cause(fault->cause)->traits & TND_CAUSE_SUFFERED) != 0;
+    fprintf(out, ",\"suffered\":%s", suffers ? "true" : "false");
     write_text(out, "text", fault->text);
     write_text(out, "evidence", fault->evidence);
     write_text(out, "action", fault->action);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tools/report/run_view.h"
+#include "tools/report/fault.h"
 
 /*  The state of a run; also the exit code of `tundish why`. */
 typedef enum {
@@ -22,48 +22,6 @@ typedef enum {
     TND_RUN_STALLED = 11,
     TND_RUN_CYCLE = 12 /* actors wait for each other */
 } tnd_run_state_t;
-
-/*  X(name, text, meaning): what can be wrong, most serious first. */
-#define TND_CAUSES(X)                                                                              \
-    X(KILLED, "killed", "a process died without ending its part")                                  \
-    X(STOPPED, "stopped", "a process was stopped by a signal")                                     \
-    X(CYCLE, "cycle", "no actor works, and each waits for another")                                \
-    X(NOT_STARTED, "not_started", "a host has not come")                                           \
-    X(AWAY, "away", "the leader does not hear a host")                                             \
-    X(CRASHES, "crashes", "a process died several times and was started again")                    \
-    X(HANGS, "hangs", "an actor or a step is in one call for too long")                            \
-    X(UNSEEN, "unseen", "the actor is on another machine")                                         \
-    X(FAILED, "failed", "an actor has failed")                                                     \
-    X(SAVES, "saves", "the model is written")                                                      \
-    X(PROGRAM, "program", "the program does not ask for the next step")                            \
-    X(SLOWER, "slower", "less than half of the rows of the best 10 s are fed")                     \
-    X(CONTROL, "control", "the thread that exchanges control messages does not run")               \
-    X(CHECKPOINTS, "checkpoints", "none has been written since some that failed")                  \
-    X(BAD_ROWS, "bad_rows", "more than one row in a hundred is skipped as bad")                    \
-    X(NO_PROCESSOR, "no_processor", "ready, but other threads have the processors")                \
-    X(OUTPUT, "output", "metrics cannot be written in time")                                       \
-    X(LINK, "link", "a connection is slow")                                                        \
-    X(OPENING, "opening", "data are opened, or operations tried, before rows can flow")            \
-    X(WORKS, "works", "an actor has worked for a while; nothing else is wrong")
-
-typedef enum {
-#define TND_CAUSE(name, text, meaning) TND_CAUSE_##name,
-    TND_CAUSES(TND_CAUSE)
-#undef TND_CAUSE
-} tnd_cause_t;
-
-typedef struct {
-    tnd_cause_t cause;
-    char actor[48], host[64], device[24]; /* "": none in particular */
-    int process;                          /* 0: not known */
-    uint64_t thread;                      /* likewise */
-    bool elsewhere;                       /* its process is on another machine */
-    uint64_t since_ns;                    /* for how long; 0: not known */
-    char text[384];                       /* a sentence */
-    char evidence[640];                   /* what shows it; "": the sentence says all */
-    char action[256];                     /* what to do; "": nothing */
-    char details[1024];                   /* more evidence: lines, each with its end */
-} tnd_fault_t;
 
 /*  X(name, text): what bounds the rate. */
 #define TND_BOUNDS(X)                                                                              \
@@ -116,13 +74,9 @@ typedef struct {
     uint32_t hop_count;
 } tnd_verdict_t;
 
-/*  "killed", ... / "work", ... */
-const char *tnd_cause_name(tnd_cause_t cause);
+/*  "work", ... */
 const char *tnd_bound_name(tnd_bound_t bound);
 
-/*  Fills the names of a fault from an actor; `device` may be NULL. */
-void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
-                  const tnd_device_page_t *device);
 /*  Names an actor, or its device, as the limit; `device` may be NULL. */
 void tnd_verdict_limit(tnd_verdict_t *self, tnd_bound_t bound, const tnd_seen_t *who,
                        const tnd_device_page_t *device, double share);

@@ -157,17 +157,17 @@ static void describe_restarts(const tnd_run_view_t *view, const char *host, tnd_
 static void describe_silence(tnd_fault_t *fault, const tnd_run_view_t *view,
                              const tnd_inspected_t *process)
 {
-    char time[24], actors[200];
-    const tnd_run_page_t *page = process->record.page;
+    char actors[200];
+    tnd_fault_words_t words = {.used = 0};
     uint64_t now = view->after->now_ns;
     fault->since_ns = now > process->silent_ns ? now - process->silent_ns : 0;
     list_actors(process, actors, sizeof actors);
-    snprintf(fault->text, sizeof fault->text,
-             "nothing has been heard of host %s (%s%s) at %s for %s", process->host,
-             page->host == 0 ? "which leads; " : "", actors, process->machine,
-             tnd_duration_text(fault->since_ns, time));
-    snprintf(fault->action, sizeof fault->action, "look at process %d and the network on %s",
-             process->process, process->machine);
+    tnd_fault_word(&words, "actors", "%s%s", process->record.page->host == 0 ? "which leads; " : "",
+                   actors);
+    tnd_fault_word(&words, "address", "%s", process->machine);
+    tnd_fault_word(&words, "how", "silent");
+    tnd_fault_word(&words, "what", "process %d", process->process);
+    tnd_fault_say(fault, &words);
     for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++) {
         const tnd_host_record_t *record = &view->record->hosts[h];
         bool missed =
@@ -199,7 +199,7 @@ void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
                           const tnd_inspected_t *process)
 {
     tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
-    char time[24], actors[200], death[64];
+    char actors[200], death[64];
     bool silent = process->silent_ns != 0 && !process->killed && !process->stopped;
     tnd_fault_of(fault,
                  silent            ? TND_CAUSE_AWAY
@@ -210,32 +210,24 @@ void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
         describe_silence(fault, view, process);
         return;
     }
+    tnd_fault_words_t words = {.used = 0};
     uint64_t now = view->after->now_ns;
     fault->since_ns = process->last_ns != 0 && now > process->last_ns ? now - process->last_ns : 0;
     list_actors(process, actors, sizeof actors);
-    tnd_duration_text(fault->since_ns, time);
-    if (process->killed) {
-        snprintf(fault->text, sizeof fault->text, "host %s (%s): process %d was %s %s ago",
-                 process->host, actors, process->process, tnd_death_text(process, death), time);
-        const tnd_run_page_t *page = process->record.page;
-        bool ends = (page != NULL && page->host == 0) || has_replicas(process);
-        if (ends)
-            strcpy(fault->evidence, "the run ends without it");
-        else
-            describe_restarts(view, process->host, fault);
-        if (ends)
-            snprintf(fault->action, sizeof fault->action, "start the run again%s",
-                     has_checkpoint(view) ? " with --resume" : "");
-        else
-            snprintf(fault->action, sizeof fault->action,
-                     "start it again by the same command with --host %s", process->host);
-    } else {
-        snprintf(fault->text, sizeof fault->text,
-                 "host %s (%s): process %d has been stopped for %s", process->host, actors,
-                 process->process, time);
-        snprintf(fault->action, sizeof fault->action, "kill -CONT %d%s%s continues it",
-                 process->process, process->machine[0] != '\0' ? " on " : "", process->machine);
-    }
+    tnd_fault_word(&words, "actors", "%s", actors);
+    tnd_fault_word(&words, "death", "%s", tnd_death_text(process, death));
+    const tnd_run_page_t *page = process->record.page;
+    bool ends = (page != NULL && page->host == 0) || has_replicas(process);
+    tnd_fault_word(&words, "it", ends ? "the run" : "it");
+    if (!ends)
+        tnd_fault_word(&words, "how", " by the same command with --host %s", process->host);
+    else if (has_checkpoint(view))
+        tnd_fault_word(&words, "how", " with --resume");
+    tnd_fault_say(fault, &words);
+    if (process->killed && ends)
+        strcpy(fault->evidence, "the run ends without it");
+    else if (process->killed)
+        describe_restarts(view, process->host, fault);
 }
 
 /* --- the way ---------------------------------------------------------------------------------- */
@@ -251,6 +243,7 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
     const char *to = page != NULL ? page->checkpoints : "";
     char time[24];
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_duration_text(since, time);
     tnd_verdict_say(walk->verdict, " waits for replica %" PRIu64, device->state >> 8);
     say_host(walk, who);
@@ -267,17 +260,13 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
                                                : TND_CAUSE_WORKS;
     tnd_fault_of(&fault, cause, who, device);
     fault.since_ns = since;
-    if (saves)
-        snprintf(fault.text, sizeof fault.text,
-                 "%s on host %s has been writing the model of step %" PRIu64 "%s%s for %s",
-                 device->name, who->process->host, device->step, to[0] != '\0' ? " to " : "", to,
-                 time);
-    else
-        snprintf(fault.text, sizeof fault.text,
-                 "step %" PRIu64 " of replica %" PRIu64 " on %s, host %s, has been running for %s",
-                 device->step, device->state >> 8, device->name, who->process->host, time);
-    if (saves)
-        strcpy(fault.action, "write less often (checkpoint: every) or to a faster disk");
+    tnd_fault_word(&words, "step", "%" PRIu64, device->step);
+    if (to[0] != '\0')
+        tnd_fault_word(&words, "to", " to %s", to);
+    tnd_fault_word(&words, "who", "step %" PRIu64 " of replica %" PRIu64 " on %s, host %s,",
+                   device->step, device->state >> 8, device->name, who->process->host);
+    tnd_fault_word(&words, "doing", "running");
+    tnd_fault_say(&fault, &words);
     tnd_verdict_add(walk->verdict, &fault);
 }
 
@@ -289,6 +278,7 @@ static void end_at_pending(const walk_t *walk, const tnd_seen_t *who,
     uint64_t since = now > device->pending_since_ns ? now - device->pending_since_ns : 0;
     char time[24], what[80];
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_duration_text(since, time);
     tnd_device_pending_text(device, what, sizeof what);
     tnd_verdict_say(walk->verdict, " waits for %s", what);
@@ -298,8 +288,9 @@ static void end_at_pending(const walk_t *walk, const tnd_seen_t *who,
     tnd_fault_of(&fault, since > long_call_ns ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, device);
     fault.thread = device->copier;
     fault.since_ns = since;
-    snprintf(fault.text, sizeof fault.text, "%s, host %s, is not done after %s", what,
-             who->process->host, time);
+    tnd_fault_word(&words, "who", "%s, host %s,", what, who->process->host);
+    tnd_fault_word(&words, "doing", "under way");
+    tnd_fault_say(&fault, &words);
     tnd_verdict_add(walk->verdict, &fault);
 }
 
@@ -312,9 +303,7 @@ static void end_at_program(const walk_t *walk, const tnd_seen_t *who)
     tnd_duration_text(fault.since_ns, time);
     tnd_verdict_say(walk->verdict,
                     " waits for its program, which has not asked for the next step for %s", time);
-    snprintf(fault.text, sizeof fault.text,
-             "the program of %s, process %d, has not asked for the next step for %s",
-             who->page->actor, who->process->process, time);
+    tnd_fault_say(&fault, NULL);
     name_end(walk, who, NULL);
     tnd_verdict_add(walk->verdict, &fault);
 }
@@ -326,14 +315,16 @@ static void end_elsewhere(const walk_t *walk, const tnd_seen_t *who, uint32_t in
     const char *name = tnd_run_view_name(walk->view, instance);
     const tnd_host_record_t *host = tnd_run_view_host(walk->view, instance);
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     tnd_fault_of(&fault, TND_CAUSE_UNSEEN, who, NULL);
+    tnd_fault_word(&words, "who", "%s", who->page->actor);
+    tnd_fault_word(&words, "run", "%s", walk->verdict->run);
     if (name == NULL || host == NULL) {
+        tnd_fault_word(&words, "what", "%s of an actor that does not run on this machine", what);
+        tnd_fault_word(&words, "where", "the machines of the other hosts");
+        tnd_fault_say(&fault, &words);
         tnd_verdict_say(walk->verdict,
                         " waits for %s of an actor that does not run on this machine", what);
-        snprintf(fault.text, sizeof fault.text,
-                 "%s waits for %s of an actor that does not run on this machine", who->page->actor,
-                 what);
-        strcpy(fault.action, "run `tundish why` on the machines of the other hosts");
         tnd_verdict_add(walk->verdict, &fault);
         return;
     }
@@ -350,12 +341,11 @@ static void end_elsewhere(const walk_t *walk, const tnd_seen_t *who, uint32_t in
     const char *presence = presences[host->presence < TND_PRESENCES ? host->presence : 0];
     tnd_verdict_say(walk->verdict, " waits for %s on host %s (%s)", name, host->name,
                     host->address);
-    snprintf(fault.text, sizeof fault.text, "%s waits for %s on host %s (%s)", who->page->actor,
-             name, host->name, host->address);
+    tnd_fault_word(&words, "what", "%s on host %s (%s)", name, host->name, host->address);
+    tnd_fault_word(&words, "where", "%s", host->address);
+    tnd_fault_say(&fault, &words);
     snprintf(fault.evidence, sizeof fault.evidence, "host %s: %s for %s", host->name, presence,
              time);
-    snprintf(fault.action, sizeof fault.action, "run `tundish why %s` on %s", walk->verdict->run,
-             host->address);
     snprintf(walk->verdict->actor, sizeof walk->verdict->actor, "%s", name);
     snprintf(walk->verdict->host, sizeof walk->verdict->host, "%s", host->name);
     tnd_verdict_add(walk->verdict, &fault);
@@ -474,6 +464,7 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
     tnd_state_t state = tnd_seen_state(who);
     char time[24], death[64];
     tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
     if (!tnd_seen_runs(who)) {
         tnd_fault_of_process(&fault, walk->view, who->process);
         if (who->process->stopped)
@@ -491,8 +482,8 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
         const char *how = state == TND_STATE_FAILED ? "failed" : "ended";
         tnd_verdict_say(walk->verdict, ", which has %s", how);
         tnd_fault_of(&fault, TND_CAUSE_FAILED, who, NULL);
-        snprintf(fault.text, sizeof fault.text, "%s on host %s has %s", who->page->actor,
-                 who->process->host, how);
+        tnd_fault_word(&words, "how", "%s", how);
+        tnd_fault_say(&fault, &words);
     } else if (tnd_seen_wait(who) == 0) {
         tnd_long_call_t call = tnd_long_call(walk->view, who);
         uint64_t since = tnd_seen_since(walk->view, who);
@@ -501,8 +492,9 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
         tnd_verdict_say(walk->verdict, ", which has been %s for %s", how, time);
         tnd_fault_of(&fault, call.hangs ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, NULL);
         fault.since_ns = since;
-        snprintf(fault.text, sizeof fault.text, "%s on host %s has been %s for %s",
-                 who->page->actor, who->process->host, how, time);
+        tnd_fault_word(&words, "who", "%s on host %s", who->page->actor, who->process->host);
+        tnd_fault_word(&words, "doing", "%s", how);
+        tnd_fault_say(&fault, &words);
         tnd_seen_reads(who, fault.evidence, sizeof fault.evidence);
     } else {
         return false;
@@ -556,10 +548,26 @@ static bool end_at_link(const walk_t *walk)
     return true;
 }
 
+/*  A host whose control thread hangs neither tells of steps that are done nor hears of the next. */
+static bool end_at_control(const walk_t *walk)
+{
+    tnd_verdict_t *verdict = walk->verdict;
+    for (uint32_t f = 0; f < verdict->fault_count; f++) {
+        const tnd_fault_t *fault = &verdict->faults[f];
+        if (fault->cause != TND_CAUSE_CONTROL)
+            continue;
+        tnd_verdict_say(verdict, "; meanwhile %s", fault->text);
+        snprintf(verdict->host, sizeof verdict->host, "%s", fault->host);
+        verdict->process = fault->process;
+        return true;
+    }
+    return false;
+}
+
 static void come_round(const walk_t *walk, const tnd_seen_t *who)
 {
     uint64_t least = UINT64_MAX;
-    if (end_at_worker(walk) || end_at_link(walk))
+    if (end_at_worker(walk) || end_at_link(walk) || end_at_control(walk))
         return;
     for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
         least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;
@@ -570,13 +578,9 @@ static void come_round(const walk_t *walk, const tnd_seen_t *who)
     tnd_fault_t fault;
     tnd_fault_of(&fault, TND_CAUSE_CYCLE, who, NULL);
     fault.since_ns = least;
-    strcpy(fault.text,
-           "no actor is working, and each waits for another, which is a bug in tundish");
-    strcpy(fault.action, "please report it with the output of `tundish ps --json`");
+    tnd_fault_say(&fault, NULL);
     tnd_verdict_add(walk->verdict, &fault);
-    tnd_verdict_say(walk->verdict,
-                    ": no actor is working, which is a bug in tundish; please report "
-                    "it with the output of `tundish ps --json`");
+    tnd_verdict_say(walk->verdict, ": %s; %s", fault.text, fault.action);
 }
 
 /*  One that waited at the first look, has passed on no row since and works for a moment was only woken:

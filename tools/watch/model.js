@@ -156,9 +156,6 @@ function colourOf(shares, part) {
     return shares[largest] > 0 ? ACTIVITIES[largest].group : "plain";
 }
 
-/* Faults of which the actor that they name is not the cause. */
-const SUFFERED = new Set(["no_processor", "slower", "not_started"]);
-
 /* The part of an actor in what is wrong: "fault" if the verdict blames it, because a fault names it or all
  * others wait for it; "victim" if it waits for such an actor, or suffers from what others do; otherwise "". */
 function partOf(model, name) {
@@ -166,7 +163,7 @@ function partOf(model, name) {
     if (verdict === null)
         return "";
     const named = verdict.faults.filter(fault => fault.actor === name);
-    if ((!verdict.flows && verdict.actor === name) || named.some(fault => !SUFFERED.has(fault.reason)))
+    if ((!verdict.flows && verdict.actor === name) || named.some(fault => !fault.suffered))
         return "fault";
     return named.length > 0 || (!verdict.flows && verdict.chain.some(hop => hop.actor === name)) ? "victim" : "";
 }

@@ -80,7 +80,7 @@ function showTiles(model) {
 }
 
 function fault(one) {
-    const made = element("li", "", element("span", `reason ${one.reason}`, one.reason.replace("_", " ")), one.text);
+    const made = element("li", "", element("span", one.suffered ? "reason suffered" : "reason", one.reason.replace("_", " ")), one.text);
     if (one.evidence)
         made.append(element("div", "faint", one.evidence));
     if (one.action)

@@ -256,6 +256,20 @@ static void write_metrics(const page_t *self)
     }
 }
 
+/*  How many faults have a cause, also for causes of which there is none. */
+static void write_causes(const page_t *self, const tnd_verdict_t *verdict)
+{
+    family(self, "run_faults", "gauge", "The number of faults of tundish why by their reason.");
+    for (unsigned cause = 0; cause < TND_CAUSES; cause++) {
+        uint64_t faults = 0;
+        for (uint32_t f = 0; f < verdict->fault_count; f++)
+            faults += verdict->faults[f].cause == cause;
+        begin_run(self, "run_faults", verdict->run);
+        label(self, ',', "reason", tnd_cause((tnd_cause_t)cause)->name);
+        count(self, faults);
+    }
+}
+
 /*  What `tundish why` says of the newest run. */
 static void write_verdict(const page_t *self)
 {
@@ -272,9 +286,10 @@ static void write_verdict(const page_t *self)
         label(self, ',', "host", fault->host);
         label(self, ',', "actor", fault->actor);
         label(self, ',', "device", fault->device);
-        label(self, ',', "reason", tnd_cause_name(fault->cause));
+        label(self, ',', "reason", tnd_cause(fault->cause)->name);
         count(self, 1);
     }
+    write_causes(self, verdict);
     if (verdict->limit.bound == TND_BOUND_NONE)
         return;
     family(self, "run_limit_ratio", "gauge", "The part of the time that the limit is at work.");

@@ -176,6 +176,15 @@ Test(bottleneck, a_program_that_does_not_pull_is_named)
            "feed@a");
 }
 
+/*  The control thread of host a has not run for that time. */
+static void hangs_control(uint64_t ns)
+{
+    static tnd_run_page_t page;
+    page.written_ns = now_ns - ns;
+    processes[0].record.page = &page;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+}
+
 Test(bottleneck, a_ring_of_waits_is_a_bug_only_if_it_lasts)
 {
     processes[1].count = 0;
@@ -185,10 +194,37 @@ Test(bottleneck, a_ring_of_waits_is_a_bug_only_if_it_lasts)
     /* The tickets of a reader come from the batcher. */
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(strstr(verdict.sentence, "bug in tundish"), "%s", verdict.sentence);
+    cr_assert_eq(verdict.state, TND_RUN_CYCLE);
+    cr_assert_not_null(fault(TND_CAUSE_CYCLE));
+    hangs_control(3 * second_ns - 1);
+    cr_assert_eq(verdict.state, TND_RUN_CYCLE);
+    hangs_control(3 * second_ns);
+    cr_assert_eq(verdict.state, TND_RUN_STALLED, "the other threads wait for that of the control");
+    cr_assert_not_null(
+        strstr(verdict.sentence, "; meanwhile the control thread of host a has not run for 3.0 s"));
+    processes[0].record.page = NULL;
     cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
     pages[PREP].waiting_ns = now_ns - second_ns;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(strstr(verdict.sentence, "try again"), "%s", verdict.sentence);
+}
+
+/*  An actor that failed, or has ended, while others wait for it. */
+Test(bottleneck, an_actor_that_failed_is_named)
+{
+    static const tnd_state_t states[] = {TND_STATE_FAILED, TND_STATE_ENDED};
+    static const char *const texts[] = {"read.0 on host a has failed",
+                                        "read.0 on host a has ended"};
+    processes[1].count = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        pages[READ].state = states[i];
+        tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+        cr_assert_eq(verdict.state, TND_RUN_STALLED);
+        cr_assert_str_eq(fault(TND_CAUSE_FAILED)->text, texts[i]);
+        cr_assert_str_eq(fault(TND_CAUSE_FAILED)->actor, "read.0");
+        cr_assert_str_eq(fault(TND_CAUSE_FAILED)->action,
+                         "read the log of the run: it has the reason");
+    }
 }
 
 Test(bottleneck, a_ring_of_waits_is_not_a_bug_while_an_actor_works)

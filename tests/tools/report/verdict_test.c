@@ -64,7 +64,8 @@ Test(verdict, every_member_as_json)
         "\"device\":null,\"pid\":77,\"share\":0.9128,\"advice\":\"2 workers of prep\","
         "\"gain_rows_per_second\":2000.2},\"faults\":[{\"reason\":\"hangs\",\"actor\":\"read.0\","
         "\"host\":\"a\",\"device\":null,\"pid\":78,\"thread\":79,\"since_seconds\":1.500,"
-        "\"text\":\"read.0 hangs\",\"evidence\":\"in read\",\"action\":\"look at the "
+        "\"suffered\":false,\"text\":\"read.0 hangs\",\"evidence\":\"in read\",\"action\":\"look "
+        "at the "
         "disk\",\"details\":[\"one\",\"two\"]}],"
         "\"chain\":[{\"actor\":\"feed@a\",\"host\":\"a\",\"waits\":[\"input\"],"
         "\"since_seconds\":2.250}]");

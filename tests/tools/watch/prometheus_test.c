@@ -93,6 +93,8 @@ static void write_all(void)
     process.record = tnd_run_record_at(process.record_memory, &shape);
     look = (tnd_inspection_t){.now_ns = 100 * SECOND, .count = 1, .processes = &process};
     verdict = (tnd_verdict_t){.run = "mnist", .state = TND_RUN_SLOW};
+    const tnd_fault_t fault = {.cause = TND_CAUSE_BAD_ROWS, .host = "a"};
+    tnd_verdict_add(&verdict, &fault);
     verdict.limit =
         (tnd_limit_t){.bound = TND_BOUND_WORK, .actor = "read", .host = "a", .share = 0.75};
     name_actors(&process.record);
@@ -118,6 +120,16 @@ TestSuite(prometheus, .init = write_all, .fini = free_all);
 #define FEEDER "run=\"mnist\",host=\"a\",actor=\"feed\",kind=\"feeder\",lane=\"3\""
 #define EDGE "run=\"mnist\",from=\"read\",to=\"feed\",transport=\"tcp\""
 
+Test(prometheus, each_cause_names_a_family)
+{
+    char line[128];
+    for (unsigned cause = 0; cause < TND_CAUSES; cause++) {
+        const tnd_cause_entry_t *entry = tnd_cause((tnd_cause_t)cause);
+        snprintf(line, sizeof line, "\n# TYPE tundish_%s ", entry->metric);
+        cr_expect_not_null(strstr(text, line), "%s: no family %s", entry->name, entry->metric);
+    }
+}
+
 Test(prometheus, every_number_has_the_unit_of_its_name)
 {
     static const char *const lines[] = {
@@ -132,6 +144,9 @@ Test(prometheus, every_number_has_the_unit_of_its_name)
         "tundish_run_checkpoint_age_seconds{run=\"mnist\"} 9.500000000",
         "tundish_run_metric{run=\"mnist\",chain=\"feed\",name=\"loss\"} 0.25",
         "tundish_run_why{run=\"mnist\"} 10",
+        "tundish_run_fault{run=\"mnist\",host=\"a\",actor=\"\",device=\"\",reason=\"bad_rows\"} 1",
+        "tundish_run_faults{run=\"mnist\",reason=\"bad_rows\"} 1",
+        "tundish_run_faults{run=\"mnist\",reason=\"killed\"} 0",
         "tundish_run_limit_ratio{run=\"mnist\",host=\"a\",actor=\"read\",reason=\"work\"} 0.7500",
         "tundish_host_up{run=\"mnist\",host=\"a\"} 1",
         "tundish_host_restarts_total{run=\"mnist\",host=\"a\"} 2",
