@@ -7,6 +7,11 @@
 #include "runtime/base/status.h"
 #include "runtime/text/quantity.h"
 
+/*  What has not moved for this time, and for some of its usual times from one move to the next, is said
+ *  not to move. */
+static const uint64_t still_ns = 2000000000;
+enum { USUAL_MOVES = 4 };
+
 /*  Copies the end of a text that is too long, as one word. */
 static void copy_word(char *word, size_t room, const char *text)
 {
@@ -78,19 +83,62 @@ bool tnd_open_progress_read(tnd_open_progress_t *self, const char *line)
     return true;
 }
 
-/*  ", 2 min left", or nothing as long as nothing is known. */
-static void print_left(double share, double since, uint64_t spent_ns, char text[32])
+tnd_open_pace_t tnd_open_pace(double since, uint64_t now)
 {
+    return (tnd_open_pace_t){.begun_ns = now, .since = since, .moved_ns = now};
+}
+
+void tnd_open_pace_note(tnd_open_pace_t *self, const tnd_open_progress_t *progress, uint64_t now)
+{
+    double share = tnd_open_progress_share(progress);
+    bool anew = progress->done < self->done || progress->bytes < self->bytes;
+    if (anew || (share >= 0 && self->since < 0)) {
+        *self = tnd_open_pace(share, now);
+    } else if (progress->done != self->done || progress->bytes != self->bytes) {
+        self->moved_ns = now;
+        self->moves++;
+    }
+    self->done = progress->done;
+    self->bytes = progress->bytes;
+}
+
+/*  For how long nothing has moved: long compared with the time from one move to the next; 0: it moves. */
+static uint64_t still_for(const tnd_open_pace_t *self, uint64_t now)
+{
+    uint64_t still = now > self->moved_ns ? now - self->moved_ns : 0;
+    uint64_t usual = self->moves > 0 ? (self->moved_ns - self->begun_ns) / self->moves : 0;
+    return still >= still_ns + USUAL_MOVES * usual ? still : 0;
+}
+
+/*  "12 s", "6 min" or "7 h". */
+static void print_time(double seconds, char text[24])
+{
+    if (seconds < 90)
+        snprintf(text, 24, "%.0f s", seconds);
+    else if (seconds < 90 * 60)
+        snprintf(text, 24, "%.0f min", seconds / 60);
+    else
+        snprintf(text, 24, "%.0f h", seconds / 3600);
+}
+
+/*  ", 2 min left", or nothing as long as nothing is known. */
+static void print_pace(const tnd_open_pace_t *self, double share, uint64_t now, char text[48])
+{
+    char time[24];
+    uint64_t still = still_for(self, now);
+    double left = 0;
     text[0] = '\0';
-    if (share <= since || spent_ns == 0)
+    if (share > self->since && self->since >= 0 && now > self->begun_ns)
+        left = (double)(now - self->begun_ns) * 1e-9 * (1 - share) / (share - self->since);
+    else if (still == 0)
         return;
-    double left = (double)spent_ns * 1e-9 * (1 - share) / (share - since);
-    if (left < 90)
-        snprintf(text, 32, ", %.0f s left", left);
-    else if (left < 90 * 60)
-        snprintf(text, 32, ", %.0f min left", left / 60);
-    else if (left < 1e7)
-        snprintf(text, 32, ", %.0f h left", left / 3600);
+    if (still > 0) {
+        print_time((double)still * 1e-9, time);
+        snprintf(text, 48, ", no progress for %s", time);
+    } else if (left < 1e7) {
+        print_time(left, time);
+        snprintf(text, 48, ", %s left", time);
+    }
 }
 
 /*  "3 of 16 files", "3 files", "1.5 GiB", or nothing. */
@@ -108,13 +156,13 @@ static void print_count(const tnd_open_progress_t *self, char *text, size_t room
         snprintf(text, room, "%s", tnd_quantity_size(self->bytes, size));
 }
 
-void tnd_open_progress_print(const tnd_open_progress_t *self, double since, uint64_t spent_ns,
-                             char *text, size_t room)
+void tnd_open_progress_print(const tnd_open_progress_t *self, const tnd_open_pace_t *pace,
+                             uint64_t now, char *text, size_t room)
 {
-    char count[80], left[32], percent[16] = "";
+    char count[80], left[48], percent[16] = "";
     double share = tnd_open_progress_share(self);
     print_count(self, count, sizeof count);
-    print_left(share, since, spent_ns, left);
+    print_pace(pace, share, now, left);
     if (share >= 0)
         snprintf(percent, sizeof percent, ", %.0f %%", share * 100);
     /* Without a count the file says most. */

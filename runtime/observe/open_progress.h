@@ -20,6 +20,15 @@ typedef struct {
     char file[160];            /* being opened, or the source that is; the end of a long path */
 } tnd_open_progress_t;
 
+/*  How fast it goes. */
+typedef struct {
+    uint64_t begun_ns; /* when `since` was the part that was done */
+    double since;      /* negative: no part is known yet */
+    uint64_t moved_ns; /* when more was done last */
+    uint64_t moves;    /* how often, after that of `begun_ns` */
+    uint64_t done, bytes;
+} tnd_open_pace_t;
+
 /*  Records a count: of "bytes", or of another unit. */
 void tnd_open_progress_count(tnd_open_progress_t *self, uint64_t done, uint64_t all,
                              const char *unit);
@@ -33,10 +42,15 @@ double tnd_open_progress_share(const tnd_open_progress_t *self);
 void tnd_open_progress_write(const tnd_open_progress_t *self, FILE *out);
 bool tnd_open_progress_read(tnd_open_progress_t *self, const char *line);
 
-/*  "indexing 3 of 16 files, 41 %, 2 min left", for people.  `since` is the part that was done
- *  `spent_ns` ago. */
-void tnd_open_progress_print(const tnd_open_progress_t *self, double since, uint64_t spent_ns,
-                             char *text, size_t room);
+/*  The pace of what begins now, of which nothing is done yet if `since` is 0. */
+tnd_open_pace_t tnd_open_pace(double since, uint64_t now);
+/*  Takes what is done now; if that is less than before, something else has begun. */
+void tnd_open_pace_note(tnd_open_pace_t *self, const tnd_open_progress_t *progress, uint64_t now);
+
+/*  "indexing 3 of 16 files, 41 %, 2 min left", for people; in place of the time that is left, "no
+ *  progress for 12 s" while nothing moves. */
+void tnd_open_progress_print(const tnd_open_progress_t *self, const tnd_open_pace_t *pace,
+                             uint64_t now, char *text, size_t room);
 /*  "data/x.rec (3 of 16 files)", for errors. */
 void tnd_open_progress_name(const tnd_open_progress_t *self, char *text, size_t room);
 

@@ -71,24 +71,20 @@ static void forget_openings(tnd_run_summary_t *self, uint32_t host)
 static void note_opening(tnd_run_summary_t *self, uint32_t host,
                          const tnd_open_progress_t *progress)
 {
-    double share = tnd_open_progress_share(progress);
+    uint64_t now = tnd_clock_now();
     size_t i = 0;
     while (i < self->opening_count &&
            (self->openings[i].host != host ||
             strcmp(self->openings[i].progress.actor, progress->actor) != 0))
         i++;
-    bool begins =
-        i == self->opening_count || self->openings[i].since < 0 || share < self->openings[i].since;
     if (i == self->opening_count) {
         self->openings = tnd_grow(self->openings, self->opening_count++, &self->opening_room,
                                   sizeof *self->openings);
-        self->openings[i] = (tnd_run_summary_opening_t){.host = host, .begun_ns = tnd_clock_now()};
-    } else if (begins && share >= 0) {
-        self->openings[i].begun_ns = tnd_clock_now();
+        self->openings[i] =
+            (tnd_run_summary_opening_t){.host = host, .pace = tnd_open_pace(-1, now)};
     }
-    if (begins)
-        self->openings[i].since = share;
     self->openings[i].progress = *progress;
+    tnd_open_pace_note(&self->openings[i].pace, progress, now);
 }
 
 void tnd_run_summary_opening(void *summary, uint32_t host, const tnd_open_progress_t *progress)

@@ -49,8 +49,7 @@ typedef struct {
 typedef struct {
     uint32_t host;
     tnd_open_progress_t progress;
-    uint64_t begun_ns; /* its first report */
-    double since;      /* the part that was done then; negative: unknown */
+    tnd_open_pace_t pace;
 } tnd_run_summary_opening_t;
 
 typedef struct {

@@ -31,8 +31,8 @@ typedef struct tnd_guarded_work {
     tnd_hang_watch_t watch;
     bool opens; /* data, as follows */
     tnd_open_progress_t progress;
-    uint64_t begun_ns; /* with this instance, or with its data once those report */
-    double share;      /* the part that was done then; negative: unknown */
+    tnd_open_pace_t pace;
+    uint64_t begun_ns; /* with this instance */
     bool asked;        /* for reports, so that `read` is known */
     uint64_t read;     /* bytes, then */
 } word_t;
@@ -234,7 +234,7 @@ tnd_guarded_work_t *tnd_guarded_call_opens(tnd_guarded_call_t *self, const void 
     word_t *word = begin_work(self, about, what);
     word->opens = true;
     word->asked = false;
-    word->share = -1;
+    word->pace = tnd_open_pace(-1, word->begun_ns);
     word->progress = (tnd_open_progress_t){.actor = ""};
     snprintf(word->progress.actor, sizeof word->progress.actor, "%s", word->instance->actor);
     tnd_open_progress_doing(&word->progress, NULL, what);
@@ -248,12 +248,10 @@ void tnd_guarded_work_count(tnd_guarded_work_t *self, uint64_t done, uint64_t al
         return;
     pthread_mutex_lock(&self->call->lock);
     tnd_open_progress_count(&self->progress, done, all, unit);
-    if (self->share < 0) {
-        self->begun_ns = tnd_clock_now();
-        self->share = tnd_open_progress_share(&self->progress);
-    }
+    uint64_t now = tnd_clock_now();
+    tnd_open_pace_note(&self->pace, &self->progress, now);
     if (self->since_ns != 0) {
-        self->since_ns = tnd_clock_now();
+        self->since_ns = now;
         self->call->reports++;
     }
     pthread_mutex_unlock(&self->call->lock);
@@ -306,7 +304,7 @@ static void show_work(const word_t *word, uint64_t now, char *text, size_t room)
         snprintf(text, room, "%s: trying %.*s", word->instance->actor, (int)length, word->what);
         return;
     }
-    tnd_open_progress_print(progress, word->share, now - word->begun_ns, doing, sizeof doing);
+    tnd_open_progress_print(progress, &word->pace, now, doing, sizeof doing);
     bool named = strstr(doing, progress->file) != NULL;
     snprintf(text, room, "%s: %s%s%s", progress->actor, doing, named ? "" : ", now ",
              named ? "" : progress->file);

@@ -302,8 +302,7 @@ static void print_opening(const tnd_run_summary_t *summary,
     char of[80] = "", rest[256];
     if (summary->plan->host_count > 1)
         snprintf(of, sizeof of, " on %.70s", summary->plan->hosts[opening->host].name);
-    tnd_open_progress_print(&opening->progress, opening->since, now - opening->begun_ns, rest,
-                            sizeof rest);
+    tnd_open_progress_print(&opening->progress, &opening->pace, now, rest, sizeof rest);
     snprintf(text, room, "%s%s: %s", opening->progress.actor, of, rest);
 }
 

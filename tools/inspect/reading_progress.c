@@ -13,7 +13,8 @@ static const uint64_t first_after_ns = 500000000, plain_every_ns = 3000000000,
 void tnd_reading_progress_init(tnd_reading_progress_t *self)
 {
     uint64_t now = tnd_clock_now();
-    *self = (tnd_reading_progress_t){.terminal = tnd_terminal_look(STDERR_FILENO), .begun_ns = now};
+    *self = (tnd_reading_progress_t){.terminal = tnd_terminal_look(STDERR_FILENO),
+                                     .pace = tnd_open_pace(0, now)};
     self->next_ns = now + (self->terminal.line ? first_after_ns : plain_every_ns);
     pthread_mutex_init(&self->lock, NULL);
 }
@@ -32,7 +33,8 @@ static void show(tnd_reading_progress_t *self)
     uint64_t now = tnd_clock_now();
     if (now < self->next_ns)
         return;
-    tnd_open_progress_print(&self->progress, 0, now - self->begun_ns, text, sizeof text);
+    tnd_open_pace_note(&self->pace, &self->progress, now);
+    tnd_open_progress_print(&self->progress, &self->pace, now, text, sizeof text);
     if (self->terminal.line)
         fprintf(stderr, "\r\033[K%.*s", (int)self->terminal.columns - 1, text);
     else
@@ -49,7 +51,7 @@ static void begin(tnd_reading_progress_t *self, const char *doing)
         return;
     self->progress = (tnd_open_progress_t){0};
     tnd_open_progress_doing(&self->progress, doing, NULL);
-    self->begun_ns = tnd_clock_now();
+    self->pace = tnd_open_pace(0, tnd_clock_now());
 }
 
 static void on_doing(void *reporter, const char *what, const char *file)

@@ -18,7 +18,8 @@ typedef struct {
     pthread_mutex_t lock; /* of what follows */
     tnd_open_progress_t progress;
     tnd_terminal_t terminal;
-    uint64_t begun_ns, next_ns; /* what is done began; when it is shown next */
+    tnd_open_pace_t pace;
+    uint64_t next_ns; /* when it is shown next */
     bool drawn;
 } tnd_reading_progress_t;
 

@@ -9,11 +9,48 @@
 
 static const uint64_t minute_ns = 60000000000;
 
+/*  As of `spent_ns` after the part `since` was done, with one move right now. */
 static const char *printed(const tnd_open_progress_t *self, double since, uint64_t spent_ns)
 {
     static char text[256];
-    tnd_open_progress_print(self, since, spent_ns, text, sizeof text);
+    tnd_open_pace_t pace = tnd_open_pace(since, 0);
+    pace.moved_ns = spent_ns;
+    pace.moves = 1;
+    tnd_open_progress_print(self, &pace, spent_ns, text, sizeof text);
     return text;
+}
+
+/*  What moves each 3 s is still after 2 s and four times that; what moved once, after 2 s. */
+Test(open_progress, no_time_is_left_while_nothing_moves)
+{
+    const uint64_t second_ns = 1000000000;
+    tnd_open_progress_t self = {.actor = "read"};
+    tnd_open_pace_t pace = tnd_open_pace(-1, 0);
+    char text[256];
+    for (uint64_t i = 0; i <= 3; i++) {
+        tnd_open_progress_count(&self, 20 * i, 80, "bytes");
+        tnd_open_pace_note(&pace, &self, 3 * i * second_ns);
+        tnd_open_pace_note(&pace, &self, (3 * i + 1) * second_ns); /* the same again */
+    }
+    tnd_open_progress_print(&self, &pace, 23 * second_ns - 1, text, sizeof text);
+    cr_assert_str_eq(text, "opening 80 bytes, 75 %, 8 s left");
+    tnd_open_progress_print(&self, &pace, 23 * second_ns, text, sizeof text);
+    cr_assert_str_eq(text, "opening 80 bytes, 75 %, no progress for 14 s");
+    tnd_open_progress_count(&self, 7, 80, "bytes"); /* another file, from its begin */
+    tnd_open_pace_note(&pace, &self, 24 * second_ns);
+    tnd_open_progress_print(&self, &pace, 25 * second_ns, text, sizeof text);
+    cr_assert_str_eq(text, "opening 80 bytes, 9 %");
+    tnd_open_progress_count(&self, 11, 80, "bytes"); /* 5 % in 1 s */
+    tnd_open_pace_note(&pace, &self, 25 * second_ns);
+    tnd_open_progress_print(&self, &pace, 25 * second_ns, text, sizeof text);
+    cr_assert_str_eq(text, "opening 80 bytes, 14 %, 17 s left");
+    self = (tnd_open_progress_t){.actor = "read", .bytes = 9};
+    pace = tnd_open_pace(-1, 0);
+    tnd_open_pace_note(&pace, &self, 0);
+    tnd_open_progress_print(&self, &pace, 2 * second_ns - 1, text, sizeof text);
+    cr_assert_str_eq(text, "opening 9 bytes");
+    tnd_open_progress_print(&self, &pace, 100 * second_ns, text, sizeof text);
+    cr_assert_str_eq(text, "opening 9 bytes, no progress for 2 min");
 }
 
 Test(open_progress, files_are_counted_and_bytes_tell_the_part_and_the_time)

@@ -105,8 +105,8 @@ Test(progress, hosts_that_open_their_data_have_a_line_each)
     tnd_progress_tick(&progress);
     progress.open_ns = 1;
     tnd_run_summary_opening(&summary, 0, NULL);
-    summary.openings[0].begun_ns -= 50 * second_ns;
-    summary.openings[0].since = 0.01;
+    summary.openings[0].pace.begun_ns -= 50 * second_ns;
+    summary.openings[0].pace.since = 0.01;
     tnd_progress_tick(&progress);
     fclose(stdout);
     cr_assert_str_eq(said(), "read on a: indexing 3 of 16 files, 19 %\n"
