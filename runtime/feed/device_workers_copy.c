@@ -20,20 +20,6 @@
 enum { ASK_PART = 64 };
 static const uint64_t ask_least_ns = 10000, ask_most_ns = 500000;
 
-/*  How often facts are published. */
-static const uint64_t show_facts_ns = 100000000;
-
-static tnd_device_slots_t copier_counts(const copier_t *self)
-{
-    return (tnd_device_slots_t){
-        .ready = atomic_load_explicit(&self->worker->group->ready, memory_order_acquire),
-        .copying = atomic_load_explicit(&self->copying, memory_order_relaxed),
-        .copied = atomic_load_explicit(&self->copied, memory_order_acquire),
-        .put = atomic_load_explicit(&self->put, memory_order_acquire),
-        .finished = atomic_load_explicit(&self->finished, memory_order_acquire),
-    };
-}
-
 /* --- where rows are --------------------------------------------------------------------------- */
 
 /*  Rows of a column, padding included, as one piece: where the host has them, and their size. */
@@ -146,18 +132,12 @@ static tnd_status_t ask(const copier_t *self, const job_t *job,
     return status;
 }
 
-static job_t *job_of(const copier_t *self, uint64_t seq)
-{
-    const tnd_device_workers_t *group = self->worker->group;
-    return &group->jobs[seq % group->config.depth];
-}
-
 /*  The counts of any device.  Without a copier, rows are where steps read them, and a step is over
  *  when the thread of the device has run it. */
 static tnd_device_slots_t counts_of(const tnd_device_workers_t *group, uint32_t device)
 {
     if (group->workers[device].copier != NULL)
-        return copier_counts(group->workers[device].copier);
+        return tnd_copier_counts(group->workers[device].copier);
     uint64_t ready = atomic_load(&group->ready);
     uint64_t ran = atomic_load(&group->workers[device].word) >> MEETING_BITS;
     return (tnd_device_slots_t){
@@ -195,9 +175,9 @@ static bool start_copies(copier_t *self, bool *any_p)
 {
     tnd_error_t error;
     const worker_t *worker = self->worker;
-    tnd_device_slots_t counts = copier_counts(self);
+    tnd_device_slots_t counts = tnd_copier_counts(self);
     for (; counts.copying < tnd_device_slots_to_copy(&counts); counts.copying++) {
-        const job_t *job = job_of(self, counts.copying);
+        const job_t *job = tnd_copier_job(self, counts.copying);
         for (uint32_t i = worker->first; i < worker->first + worker->count && job->slot != NO_SLOT;
              i++)
             if (copy_rows(self, job->slot, i, &error) != TND_OK)
@@ -215,7 +195,7 @@ static bool advance(copier_t *self, _Atomic uint64_t *count, uint64_t most,
     tnd_error_t error;
     uint64_t before = atomic_load_explicit(count, memory_order_relaxed), now = before;
     tnd_status_t status = TND_OK;
-    while (now < most && (status = ask(self, job_of(self, now), call, &error)) == TND_OK)
+    while (now < most && (status = ask(self, tnd_copier_job(self, now), call, &error)) == TND_OK)
         now++;
     if (now > before) {
         atomic_store_explicit(count, now, memory_order_release);
@@ -228,80 +208,18 @@ static bool advance(copier_t *self, _Atomic uint64_t *count, uint64_t most,
 static bool has_work(const void *context)
 {
     const copier_t *self = context;
-    tnd_device_slots_t counts = copier_counts(self);
+    tnd_device_slots_t counts = tnd_copier_counts(self);
     return tnd_device_workers_dead(self->worker->group) ||
            counts.copying < tnd_device_slots_to_copy(&counts) || counts.copied < counts.copying ||
            counts.finished < counts.put;
 }
 
-static void rest(uint64_t since_ns)
+/*  Until it asks again for what has been under way for `for_ns`. */
+static void rest(uint64_t for_ns)
 {
-    uint64_t ns = (tnd_clock_now() - since_ns) / ASK_PART;
+    uint64_t ns = for_ns / ASK_PART;
     ns = ns < ask_least_ns ? ask_least_ns : ns > ask_most_ns ? ask_most_ns : ns;
     (void)nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
-}
-
-_Static_assert(sizeof((tnd_device_page_t *)0)->calls == TND_DEVICE_CALL_KINDS * sizeof(uint64_t),
-               "each kind of call has a place on the page");
-
-/*  Publishes what the device counts: it may have to ask its driver. */
-static void show_facts(const copier_t *self)
-{
-    tnd_device_page_t *page = self->worker->page;
-    tnd_device_facts_t facts;
-    self->worker->device->ops->facts(self->worker->device, &facts);
-    atomic_store_explicit(&page->bytes_moved, facts.bytes_moved, memory_order_relaxed);
-    atomic_store_explicit(&page->link_ns, facts.link_ns, memory_order_relaxed);
-    atomic_store_explicit(&page->work_ns, facts.work_ns, memory_order_relaxed);
-    atomic_store_explicit(&page->worked_until_ns, facts.worked_until_ns, memory_order_relaxed);
-    for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)
-        atomic_store_explicit(&page->calls[i], facts.calls[i], memory_order_relaxed);
-}
-
-/*  Publishes what the device has not done yet: what its host waits for, if it never comes. */
-static void show_pending(copier_t *self, uint64_t now)
-{
-    tnd_device_page_t *page = self->worker->page;
-    tnd_device_slots_t counts = copier_counts(self);
-    tnd_device_pending_t is = tnd_device_slots_pending(&counts);
-    uint64_t seq = is == TND_PENDING_WORK ? counts.finished : counts.copied;
-    uint64_t pending =
-        is != TND_PENDING_NOTHING ? (uint64_t)is | job_of(self, seq)->note.step << 8 : 0;
-    if (pending == atomic_load_explicit(&page->pending, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&page->pending_since_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&page->pending, pending, memory_order_release);
-}
-
-/*  Publishes what the device waits for.  The host sees the end of a copy late, on a busy machine by
- *  milliseconds: the link was waited for while it copied, and the host after that. */
-static void show_wait(copier_t *self, tnd_device_wait_t wait, uint64_t now)
-{
-    tnd_device_page_t *page = self->worker->page;
-    uint64_t before = atomic_load_explicit(&page->wait, memory_order_relaxed);
-    uint64_t since = atomic_load_explicit(&page->wait_since_ns, memory_order_relaxed);
-    uint64_t link_ns = atomic_load_explicit(&page->link_ns, memory_order_relaxed);
-    uint64_t copied_ns = link_ns - self->link_before_ns; /* 0: the device does not time copies */
-    if (before != TND_DEVICE_WAIT_LINK)
-        self->link_before_ns = link_ns;
-    else if (wait != TND_DEVICE_WAIT_LINK && copied_ns > 0 && since + copied_ns < now)
-        tnd_statistics_device_wait(page, TND_DEVICE_WAIT_HOST, since + copied_ns);
-    tnd_statistics_device_wait(page, wait, now);
-}
-
-/*  `any`: a copy or the work of a step was done.  Returns the time. */
-static uint64_t show(copier_t *self, bool any)
-{
-    uint64_t now = tnd_clock_now();
-    tnd_device_slots_t counts = copier_counts(self);
-    bool discards = tnd_device_workers_discards(self->worker->group);
-    if (any || now - self->shown_ns >= show_facts_ns) {
-        self->shown_ns = now;
-        show_facts(self);
-    }
-    show_pending(self, now);
-    show_wait(self, tnd_device_slots_wait(&counts, discards), now);
-    return now;
 }
 
 static void *copier_main(void *context)
@@ -315,20 +233,20 @@ static void *copier_main(void *context)
     (void)tnd_float_mode_set(TND_FLOAT_STRICT); /* it may cast */
     (void)prctl(PR_SET_TIMERSLACK, 1000);       /* short sleeps end in time; nanoseconds */
     atomic_store_explicit(&self->worker->page->copier, (uint64_t)gettid(), memory_order_relaxed);
-    uint64_t since_ns = show(self, false), looked_ns;
+    uint64_t since_ns = tnd_copier_show(self, false), looked_ns;
     for (;;) {
         bool any = false;
         if (!has_work(self))
             tnd_futex_wait(&self->gate, has_work, self, 0);
         if (tnd_device_workers_dead(group) || !start_copies(self, &any) ||
-            !advance(self, &self->copied, copier_counts(self).copying, ops->uploaded, &any) ||
-            !advance(self, &self->finished, copier_counts(self).put, ops->finished, &any))
+            !advance(self, &self->copied, tnd_copier_counts(self).copying, ops->uploaded, &any) ||
+            !advance(self, &self->finished, tnd_copier_counts(self).put, ops->finished, &any))
             return NULL;
-        looked_ns = show(self, any);
+        looked_ns = tnd_copier_show(self, any);
         if (any)
             since_ns = looked_ns;
         else
-            rest(since_ns);
+            rest(looked_ns - since_ns);
     }
 }
 
@@ -354,7 +272,7 @@ void tnd_device_workers_put_work(const worker_t *worker, const job_t *job)
 
 bool tnd_device_workers_may_start(const worker_t *worker, uint64_t seq)
 {
-    tnd_device_slots_t counts = copier_counts(worker->copier);
+    tnd_device_slots_t counts = tnd_copier_counts(worker->copier);
     return seq < tnd_device_slots_to_start(&counts);
 }
 
@@ -404,7 +322,7 @@ void tnd_device_workers_stop_copies(tnd_device_workers_t *self)
         if (self->copiers[w].started) {
             pthread_join(self->copiers[w].thread, NULL);
             self->copiers[w].started = false;
-            show_facts(&self->copiers[w]);
+            tnd_copier_show_facts(&self->copiers[w]);
         }
 }
 
@@ -427,7 +345,7 @@ static void describe_unsettled(tnd_device_workers_t *self)
         const worker_t *worker = &self->workers[w];
         if (worker->copier == NULL)
             continue;
-        show_pending(worker->copier, tnd_clock_now());
+        tnd_copier_show_pending(worker->copier, tnd_clock_now());
         if (tnd_device_pending_text(worker->page, what, sizeof what)[0] != '\0')
             break;
     }

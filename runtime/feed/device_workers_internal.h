@@ -43,6 +43,8 @@ typedef struct {
     bool started;
     tnd_futex_t gate;
     uint64_t shown_ns;       /* when facts were published */
+    tnd_device_slots_t seen; /* the counts for which the rest was, and whether ... */
+    bool seen_discards;      /* ... rows were discarded */
     uint64_t link_before_ns; /* the time of the link when the device began to wait for it */
     _Atomic uint64_t copying, copied, put, finished;
 } copier_t;
@@ -205,6 +207,28 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
 /*  Publishes what a thread does from now on, and records what it did before. */
 void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_t replica,
                              uint64_t step, uint64_t now);
+static inline tnd_device_slots_t tnd_copier_counts(const copier_t *self)
+{
+    return (tnd_device_slots_t){
+        .ready = atomic_load_explicit(&self->worker->group->ready, memory_order_acquire),
+        .copying = atomic_load_explicit(&self->copying, memory_order_relaxed),
+        .copied = atomic_load_explicit(&self->copied, memory_order_acquire),
+        .put = atomic_load_explicit(&self->put, memory_order_acquire),
+        .finished = atomic_load_explicit(&self->finished, memory_order_acquire),
+    };
+}
+static inline job_t *tnd_copier_job(const copier_t *self, uint64_t seq)
+{
+    const tnd_device_workers_t *group = self->worker->group;
+    return &group->jobs[seq % group->config.depth];
+}
+/*  Publishes what the device counts: it may have to ask its driver. */
+void tnd_copier_show_facts(const copier_t *self);
+/*  Publishes what the device has not done yet: what its host waits for, if it never comes. */
+void tnd_copier_show_pending(copier_t *self, uint64_t now);
+/*  Both, and what the device waits for, as far as it may have changed.  `any`: a copy or the work of a
+ *  step was done.  Returns the time. */
+uint64_t tnd_copier_show(copier_t *self, bool any);
 /*  Lets the workers run all jobs before `jobs` / whether they have finished `number` jobs. */
 void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs);
 bool tnd_device_workers_has_finished(const void *awaited);

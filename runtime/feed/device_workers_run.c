@@ -163,48 +163,6 @@ static void begin(worker_t *worker, job_t *job)
     }
 }
 
-/*  Jobs without a step, such as opening the model, are not timed. */
-static void time_part(const worker_t *worker, tnd_device_state_t ended, uint64_t took_ns)
-{
-    static const unsigned parts[TND_DEVICE_STATES] = {
-        [TND_DEVICE_IDLE] = TND_TIMING_BETWEEN,
-        [TND_DEVICE_STEP] = TND_TIMING_STEP,
-        [TND_DEVICE_REDUCE] = TND_TIMING_REDUCE,
-        [TND_DEVICE_APPLY] = TND_TIMING_APPLY,
-    };
-    if (worker->timing != NULL && worker->steps && ended != TND_DEVICE_KEEP)
-        tnd_histogram_add(&worker->timing->parts[parts[ended]], took_ns);
-}
-
-void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_t replica,
-                             uint64_t step, uint64_t now)
-{
-    static const tnd_event_kind_t kinds[TND_DEVICE_STATES] = {
-        [TND_DEVICE_STEP] = TND_EVENT_STEP_RUN,
-        [TND_DEVICE_REDUCE] = TND_EVENT_STEP_REDUCED,
-        [TND_DEVICE_APPLY] = TND_EVENT_STEP_APPLIED,
-        [TND_DEVICE_KEEP] = TND_EVENT_STEP_SAVED,
-    };
-    uint64_t before = atomic_load_explicit(&worker->page->state, memory_order_relaxed);
-    tnd_device_state_t ended = (tnd_device_state_t)(before & 0xff);
-    uint64_t since = atomic_load_explicit(&worker->page->since_ns, memory_order_relaxed);
-    if ((unsigned)ended < (unsigned)TND_DEVICE_STATES)
-        time_part(worker, ended, now - since);
-    if (worker->events != NULL && (unsigned)ended < (unsigned)TND_DEVICE_STATES &&
-        kinds[ended] != TND_EVENT_NONE) {
-        tnd_event_t event = {
-            .end_ns = now,
-            .duration_ns = now - since,
-            .first = atomic_load_explicit(&worker->page->step, memory_order_relaxed),
-            .kind = (uint8_t)kinds[ended],
-            .lane = (uint16_t)(before >> 8),
-            .peer = TND_EVENT_NO_PEER,
-        };
-        tnd_event_ring_add(worker->events, &event);
-    }
-    tnd_statistics_device(worker->page, state, replica, step, now);
-}
-
 /*  What is called for replicas, and what that is named and shown as. */
 typedef struct {
     void *context;
