@@ -241,6 +241,43 @@ Test(limits, version_1_counts_where_both_are_mounted)
     cr_assert_float_eq(limits.cores, 0.5, 0);
 }
 
+/*  Three groups, one in another: whichever has the smallest quota counts, the root of the mount too. */
+Test(limits, the_smallest_quota_on_the_path_counts_in_both_versions)
+{
+    static const char *const places[] = {"", "/jobs", "/jobs/a", "/jobs/a/b"};
+    tnd_group_limits_t limits;
+    for (unsigned version = 1; version <= 2; version++) {
+        const char *folder = version == 1 ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
+        put("/proc/self/mountinfo",
+            version == 1 ? "32 24 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+                         : "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        put("/proc/77/cgroup", version == 1 ? "3:cpu:/jobs/a/b\n0::/\n" : "0::/jobs/a/b\n");
+        for (unsigned least = 0; least < 4; least++) {
+            char path[128], text[32], by[128];
+            for (unsigned p = 0; p < 4; p++) {
+                unsigned percent = p == least ? 20 : 150 + p;
+                snprintf(path, sizeof path, "%s%s/%s", folder, places[p],
+                         version == 1 ? "cpu.cfs_quota_us" : "cpu.max");
+                snprintf(text, sizeof text, version == 1 ? "%u000\n" : "%u000 100000\n", percent);
+                put(path, text);
+                if (p == least)
+                    strcpy(by, path);
+                snprintf(path, sizeof path, "%s%s/cpu.cfs_period_us", folder, places[p]);
+                put(path, "100000\n");
+                snprintf(path, sizeof path, "%s%s/cpu.stat", folder, places[p]);
+                snprintf(text, sizeof text,
+                         version == 1 ? "throttled_time %u000\n" : "throttled_usec %u\n",
+                         p == least ? 7 : 0);
+                put(path, text);
+            }
+            tnd_group_limits_of(root, 77, &limits);
+            cr_assert_float_eq(limits.cores, 0.2, 1e-12, "version %u, %s", version, by);
+            cr_assert_not_null(strstr(limits.cores_by, by), "%s, not %s", limits.cores_by, by);
+            cr_assert_eq(limits.throttled_ns, 7000);
+        }
+    }
+}
+
 /*  A limit of a group above throttles, and counts there. */
 Test(limits, of_another_process_are_read_in_both_versions)
 {
