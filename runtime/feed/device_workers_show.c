@@ -95,8 +95,7 @@ static void show_wait(copier_t *self, tnd_device_wait_t wait, uint64_t now)
     uint64_t before = atomic_load_explicit(&page->wait, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&page->wait_since_ns, memory_order_relaxed);
     uint64_t link_ns = atomic_load_explicit(&page->link_ns, memory_order_relaxed);
-    uint64_t copied_ns =
-        link_ns - self->link_before_ns; /* 0: the device does not time its copies */
+    uint64_t copied_ns = link_ns - self->link_before_ns; /* 0: the device does not time copies */
     if (before != TND_DEVICE_WAIT_LINK)
         self->link_before_ns = link_ns;
     else if (wait != TND_DEVICE_WAIT_LINK && copied_ns > 0 && since + copied_ns < now)
