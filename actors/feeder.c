@@ -461,6 +461,8 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
                             ", but this feeder has only the steps before %" PRIu64,
                             feeder->name, arrival->cursor->step,
                             tnd_feeder_core_held(feeder->machine));
+        if (!feeder->placed)
+            tnd_device_workers_begin_at(feeder->workers, arrival->cursor->step);
         feeder->placed = true;
         tnd_feeder_core_rewind_to(feeder->machine, msg->generation, arrival->cursor->step,
                                   msg->rewind.cuts, msg->rewind.before);

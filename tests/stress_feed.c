@@ -63,7 +63,7 @@ static void *release_all(void *context)
 static void run_exports(const run_t *run, uint32_t devices)
 {
     exports_t exports = {.fixture = new_fixture(run, devices)};
-    const tnd_task_t task = {export_rows, NULL, &exports};
+    const tnd_task_t task = {.step = export_rows, .context = &exports};
     pthread_t thread;
     tnd_error_t error;
     if (pthread_create(&thread, NULL, release_all, &exports) != 0)
@@ -143,7 +143,7 @@ static void run_all(const run_t *run, uint32_t devices)
 {
     tnd_error_t error;
     fixture_t *fixture = new_fixture(run, devices);
-    const tnd_task_t open = {open_nothing, NULL, NULL};
+    const tnd_task_t open = {.step = open_nothing};
     tnd_status_t opened = tnd_device_workers_call(fixture->workers, &open, &error);
     assert(opened == TND_OK);
     fixture->gathers = true;

@@ -75,10 +75,13 @@ typedef struct {
     tnd_timing_t *timings; /* where they count times, as many as rings; NULL: nowhere */
 } tnd_device_workers_config_t;
 
-/*  What the threads do with a step, for each replica.  `apply` may be NULL. */
+/*  What the threads do with a step, for each replica.  `apply` may be NULL.  `start`, which may be NULL,
+ *  posts for each model without rows: before the first step of a task, or in tnd_device_workers_sync,
+ *  which calls `apply` too. */
 typedef struct {
     tnd_status_t (*step)(void *context, tnd_replica_t *replica);
     tnd_status_t (*apply)(void *context, tnd_replica_t *replica);
+    tnd_status_t (*start)(void *context, tnd_replica_t *replica);
     void *context;
 } tnd_task_t;
 
@@ -119,6 +122,9 @@ tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_
                                      tnd_error_t *error) TND_CHECKED;
 /*  From now on the threads start every step with this task, which remains the caller's. */
 void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *task);
+
+/*  The first step that will be ready has this number.  Once, before any is. */
+void tnd_device_workers_begin_at(tnd_device_workers_t *self, uint64_t step);
 
 /*  The address of row `row` of a column in a slot. `local` counts the replicas carried here.  If rows
  *  are arranged, those of ragged columns have one once they are. */
@@ -242,6 +248,11 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
  *  last of them is ended by the next call.  Sets *ran_p to their number.  TND_OK: at least one. */
 tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t count,
                                           const tnd_task_t *task, uint64_t *ran_p);
+/*  Calls task->start for each model without rows, on the threads of its steps, reduces what it posts over
+ *  all replicas, then calls task->apply as after a step.  It belongs to the step that runs next, also if
+ *  that never comes.  The step before it stays as it is, and is known as run.  TND_END, TND_STOPPED: no
+ *  step follows.  Errors: as tnd_device_workers_run. */
+tnd_status_t tnd_device_workers_sync(tnd_device_workers_t *self, const tnd_task_t *task);
 /*  Ends the epoch with the step that was pulled last, which is committed: those that are ready come
  *  back, unused, as done.  Nothing happens where no epoch has begun that has not ended.  Errors: as
  *  tnd_device_workers_next. */

@@ -2,8 +2,9 @@
  *
  *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
  *  published (the workers may run them), finished (by all workers), retired (the program does not
- *  use them any more).  A worker's `word` is its progress: the seq of its job and the barriers (meetings) that
- *  it has reached in that job.  A worker that meets waits until no other word is less than its own.
+ *  use them any more).  Rounds without rows (device_workers_sync.c) are between jobs.  A worker's `word` is
+ *  its progress: its turn, which counts both, and the barriers (meetings) that it has reached in that turn.
+ *  A worker that meets waits until no other word is less than its own.
  */
 #ifndef TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
 #define TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
@@ -21,7 +22,7 @@
 /*  The slot of a job without rows. */
 #define NO_SLOT UINT32_MAX
 
-/*  The low bits of a word count the meetings of one job. */
+/*  The low bits of a word count the meetings of one turn. */
 enum { MEETING_BITS = 20 };
 
 typedef struct {
@@ -62,8 +63,11 @@ typedef struct worker {
     bool steps;                      /* whether its last job was a step */
     pthread_t thread;
     bool started;
-    uint64_t seq;
-    uint32_t meeting;
+    uint64_t seq, syncs; /* jobs and rounds without rows so far ... */
+    uint64_t turn;       /* ... and both together */
+    uint32_t meeting;    /* of this turn */
+    bool begun;          /* the `start` of its task was called */
+    job_t *job;          /* of this turn */
 } worker_t;
 
 /*  The condition of a wait: a count of the group has reached, or passed, `number`. */
@@ -107,9 +111,14 @@ struct tnd_device_workers {
 
     tnd_futex_t work, meet, program, left;
     _Atomic int mode;
-    _Atomic int over;            /* a status; TND_OK: not yet */
-    _Atomic uint64_t ends;       /* how often it was set to another one */
-    uint64_t ends_seen;          /* by the program */
+    _Atomic int over;      /* a status; TND_OK: not yet */
+    _Atomic uint64_t ends; /* how often it was set to another one */
+    uint64_t ends_seen;    /* by the program */
+    /*  The last round without rows (device_workers_sync.c), without a task if it was before a job. */
+    job_t sync;
+    _Atomic uint64_t syncs;      /* that the program has asked for */
+    _Atomic uint64_t sync_after; /* jobs that had run at the last of these */
+    _Atomic uint64_t first_step; /* TND_UNKNOWN: not known yet */
     _Atomic(tnd_futex_t *) also; /* is opened with `program`; NULL: none */
     bool (*watch)(const void *); /* what else ends a wait for a step; NULL: nothing */
     const void *watched;         /* its argument */
@@ -202,6 +211,33 @@ void tnd_device_workers_put_work(const worker_t *worker, const job_t *job);
 void tnd_device_workers_complete(tnd_device_workers_t *self);
 /*  Hashes the rows of share `at` if tnd_device_workers_hash requested it and it is not done. */
 void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at);
+/*  Rounds without rows (device_workers_sync.c): the memory of `sync`; what a worker does for one, or before
+ *  the first step of its task; and at the beginning of a job, which continues what its round has counted. */
+void tnd_device_workers_make_sync(tnd_device_workers_t *self);
+void tnd_device_workers_free_sync(tnd_device_workers_t *self);
+bool tnd_device_workers_run_sync(worker_t *worker, job_t *job);
+bool tnd_device_workers_start_task(worker_t *worker, const job_t *job);
+void tnd_device_workers_continue_sync(worker_t *worker, job_t *job);
+/*  Runs a job, or a round without rows, on the program's thread. */
+void tnd_device_workers_run_here(tnd_device_workers_t *self, job_t *job);
+
+/*  What is called for replicas, and what that is named and shown as. */
+typedef struct {
+    void *context;
+    tnd_status_t (*call)(void *context, tnd_replica_t *replica);
+    const char *what;
+    tnd_device_state_t state;
+} part_t;
+
+/*  Points the replicas of a worker at their rows, if the job has some. */
+void tnd_device_workers_begin(worker_t *worker, const job_t *job);
+/*  Calls it once for each model, with the first of the replicas that share it. */
+bool tnd_device_workers_each_model(worker_t *worker, const job_t *job, const part_t *part);
+/*  What was posted is reduced: the models may post again, each for all its replicas. */
+void tnd_device_workers_clear_posts(const worker_t *worker);
+/*  Reduces what was posted in a round of the job, then applies it, until nothing more is posted. */
+bool tnd_device_workers_apply_all(worker_t *worker, const job_t *job, tnd_collective_round_t *round,
+                                  const tnd_task_t *apply);
 /*  Runs a job on the replicas of a worker, on the calling thread; false: the group has stopped. */
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
 /*  Publishes what a thread does from now on, and records what it did before. */

@@ -77,7 +77,7 @@ static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t c
 
 /*  tnd_device_workers_stop waits until `inside` is false, so it is set before the check that the
  *  group has not stopped. */
-static void run_here(tnd_device_workers_t *self, job_t *job)
+void tnd_device_workers_run_here(tnd_device_workers_t *self, job_t *job)
 {
     atomic_store(&self->inside, true);
     if (!atomic_load(&self->stopped) && !tnd_device_workers_dead(self) && job->task != NULL) {
@@ -97,7 +97,7 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
     } else {
         self->caller_ended_ns = tnd_clock_now();
     }
-    if (self->caller.copier != NULL)
+    if (self->caller.copier != NULL && job != &self->sync)
         tnd_device_workers_put_work(&self->caller, job);
     atomic_store(&self->inside, false);
     tnd_futex_open(&self->left);
@@ -238,7 +238,7 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
     self->ran = self->taken;
     self->steps = job->note.step + 1;
     if (tnd_device_workers_runs_here(self)) {
-        run_here(self, job);
+        tnd_device_workers_run_here(self, job);
         tnd_device_workers_leave(self, self->caller_ended_ns);
     } else {
         awaited_t awaited = {self, self->taken};

@@ -79,7 +79,7 @@ bool tnd_device_workers_meet(worker_t *worker, job_t *job)
     if (group->worker_count == 1)
         return !tnd_device_workers_dead(group);
     uint32_t meeting = ++worker->meeting;
-    uint64_t word = worker->seq << MEETING_BITS | meeting;
+    uint64_t word = worker->turn << MEETING_BITS | meeting;
     atomic_store_explicit(&job->met[worker->number], meeting, memory_order_relaxed);
     atomic_store_explicit(&worker->word, word, memory_order_release);
     tnd_futex_open(&group->meet);
@@ -134,20 +134,21 @@ static void show_ragged(const tnd_device_workers_t *self, tnd_replica_t *replica
     }
 }
 
-/*  Points the replicas of a worker at their rows. */
-static void begin(worker_t *worker, job_t *job)
+void tnd_device_workers_begin(worker_t *worker, const job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         tnd_replica_t *replica = &group->replicas[i];
         replica->note = &job->note;
-        replica->report = &job->reports[i];
-        replica->report->count = 0;
+        replica->report = job->reports != NULL ? &job->reports[i] : NULL;
+        if (replica->report != NULL)
+            replica->report->count = 0;
         replica->memory = job->slot != NO_SLOT ? group->memories[job->slot] : NULL;
         replica->posts.count = replica->followers = 0;
         replica->error[0] = '\0';
         replica->columns = NULL;
         replica->rows = replica->padded = 0;
+        replica->syncs = false;
         if (job->slot == NO_SLOT)
             continue;
         size_t at = (size_t)job->slot * group->config.count + i;
@@ -163,14 +164,6 @@ static void begin(worker_t *worker, job_t *job)
     }
 }
 
-/*  What is called for replicas, and what that is named and shown as. */
-typedef struct {
-    void *context;
-    tnd_status_t (*call)(void *context, tnd_replica_t *replica);
-    const char *what;
-    tnd_device_state_t state;
-} part_t;
-
 static bool call_one(worker_t *worker, const job_t *job, const part_t *part, tnd_replica_t *replica)
 {
     tnd_device_workers_t *group = worker->group;
@@ -183,7 +176,7 @@ static bool call_one(worker_t *worker, const job_t *job, const part_t *part, tnd
     const char *why = replica->error[0] != '\0'
                           ? replica->error
                           : "it failed without a text; tnd_replica_error gives it one";
-    if (job->slot == NO_SLOT)
+    if (part->what[0] == '\0')
         return tnd_device_workers_fail(group, "%s: replica %" PRIu32 " on %s: %s",
                                        group->config.name, replica->id, worker->name, why);
     return tnd_device_workers_fail(
@@ -191,8 +184,7 @@ static bool call_one(worker_t *worker, const job_t *job, const part_t *part, tnd
         part->what, replica->id, worker->name, job->note.step, why);
 }
 
-/*  Calls it once for each model, with the first of the replicas that share it. */
-static bool each_model(worker_t *worker, const job_t *job, const part_t *part)
+bool tnd_device_workers_each_model(worker_t *worker, const job_t *job, const part_t *part)
 {
     tnd_device_workers_t *group = worker->group;
     for (uint32_t i = worker->first; i < worker->first + worker->count;
@@ -255,11 +247,11 @@ static void end_use(tnd_device_workers_t *group)
         tnd_futex_open(&group->program);
 }
 
-static bool reduce(worker_t *worker, job_t *job)
+static bool reduce(worker_t *worker, tnd_collective_round_t *round)
 {
     tnd_device_workers_t *group = worker->group;
     bool done = use_posts(group) &&
-                group->collective->ops->reduce(group->collective, worker->number, &job->round);
+                group->collective->ops->reduce(group->collective, worker->number, round);
     end_use(group);
     return done;
 }
@@ -312,8 +304,7 @@ static bool run_steps(worker_t *worker, const job_t *job)
     return true;
 }
 
-/*  What was posted is reduced: `apply` may post again, for all replicas of its model. */
-static void clear_posts(const worker_t *worker)
+void tnd_device_workers_clear_posts(const worker_t *worker)
 {
     tnd_device_workers_t *group = worker->group;
     uint32_t share = group->config.accumulate;
@@ -326,11 +317,10 @@ static void clear_posts(const worker_t *worker)
     }
 }
 
-/*  Reduces what was posted, then applies it, until nothing more is posted. */
-static bool apply_all(worker_t *worker, job_t *job)
+bool tnd_device_workers_apply_all(worker_t *worker, const job_t *job, tnd_collective_round_t *round,
+                                  const tnd_task_t *apply)
 {
-    const tnd_task_t *task = job->task;
-    const part_t part = {task->context, task->apply, "what follows the reduction",
+    const part_t part = {apply->context, apply->apply, "what follows the reduction",
                          TND_DEVICE_APPLY};
     bool any = false;
     do {
@@ -340,13 +330,13 @@ static bool apply_all(worker_t *worker, job_t *job)
             tnd_device_workers_show(worker, TND_DEVICE_REDUCE,
                                     worker->group->replicas[worker->first].id, job->note.step,
                                     tnd_clock_now());
-            if (!reduce(worker, job))
+            if (!reduce(worker, round))
                 return false;
         }
-        clear_posts(worker);
-        if (task->apply == NULL)
+        tnd_device_workers_clear_posts(worker);
+        if (part.call == NULL)
             break;
-        if (!each_model(worker, job, &part))
+        if (!tnd_device_workers_each_model(worker, job, &part))
             return false;
         any = worker->group->replicas[worker->first].posts.count > 0;
     } while (any);
@@ -358,27 +348,38 @@ static bool call_models(worker_t *worker, const job_t *job, const tnd_task_t *ta
                         const char *what, tnd_device_state_t state)
 {
     const part_t part = {task->context, task->step, what, state};
-    return each_model(worker, job, &part);
+    return tnd_device_workers_each_model(worker, job, &part);
 }
 
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
 {
-    worker->meeting = 0;
+    worker->job = job;
     if (job->task == NULL)
         return true;
-    begin(worker, job);
+    if (job == &worker->group->sync)
+        return tnd_device_workers_run_sync(worker, job);
+    if (job->slot != NO_SLOT && !tnd_device_workers_start_task(worker, job))
+        return false;
+    tnd_device_workers_begin(worker, job);
     if (job->slot == NO_SLOT)
         return call_models(worker, job, job->task, "", TND_DEVICE_STEP);
-    if (!run_steps(worker, job) || !apply_all(worker, job))
+    tnd_device_workers_continue_sync(worker, job);
+    if (!run_steps(worker, job) ||
+        !tnd_device_workers_apply_all(worker, job, &job->round, job->task))
         return false;
     return job->keep == NULL ||
            call_models(worker, job, job->keep, "keeping the model", TND_DEVICE_KEEP);
 }
 
+static bool has_sync(const worker_t *worker)
+{
+    return atomic_load_explicit(&worker->group->syncs, memory_order_acquire) > worker->syncs;
+}
+
 static bool has_work(const void *context)
 {
     const worker_t *worker = context;
-    return tnd_device_workers_dead(worker->group) ||
+    return tnd_device_workers_dead(worker->group) || has_sync(worker) ||
            (atomic_load_explicit(&worker->group->published, memory_order_acquire) > worker->seq &&
             (worker->copier == NULL || tnd_device_workers_may_start(worker, worker->seq)));
 }
@@ -408,6 +409,56 @@ static void finish(tnd_device_workers_t *self)
         tnd_device_workers_wake(self);
 }
 
+/*  The others see that this worker meets them no more in this turn. */
+static void end_turn(worker_t *worker)
+{
+    tnd_device_workers_t *group = worker->group;
+    worker->turn++;
+    worker->meeting = 0;
+    if (group->worker_count == 1)
+        return;
+    atomic_store_explicit(&worker->word, worker->turn << MEETING_BITS, memory_order_release);
+    tnd_futex_open(&group->meet);
+}
+
+/*  The next round without rows, which the program waits for; false: the group has stopped. */
+static bool run_sync(worker_t *worker)
+{
+    tnd_device_workers_t *group = worker->group;
+    if (!tnd_device_workers_run_job(worker, &group->sync))
+        return false;
+    tnd_device_workers_show(worker, TND_DEVICE_IDLE, group->replicas[worker->first].id,
+                            group->sync.note.step, tnd_clock_now());
+    worker->syncs++;
+    end_turn(worker);
+    if (atomic_fetch_sub_explicit(&group->sync.left, 1, memory_order_acq_rel) == 1)
+        tnd_futex_open(&group->program);
+    return true;
+}
+
+static bool run_next(worker_t *worker)
+{
+    tnd_device_workers_t *group = worker->group;
+    job_t *job = &group->jobs[worker->seq % group->config.depth];
+    bool runs = tnd_device_workers_run_job(worker, job);
+    if (runs && job->task != NULL)
+        tnd_device_workers_show(worker, TND_DEVICE_IDLE, group->replicas[worker->first].id,
+                                job->note.step, tnd_clock_now());
+    if (runs) {
+        worker->seq++;
+        end_turn(worker);
+    }
+    if (worker->copier != NULL)
+        tnd_device_workers_put_work(worker, job);
+    if (!runs)
+        return false;
+    if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
+        finish(group);
+    if (group->copies && worker->copier == NULL)
+        tnd_device_workers_complete(group);
+    return true;
+}
+
 void *tnd_device_workers_thread(void *context)
 {
     worker_t *worker = context;
@@ -416,29 +467,10 @@ void *tnd_device_workers_thread(void *context)
     snprintf(name, sizeof name, "%.9s %s", group->config.name, worker->name);
     tnd_thread_begin_computing(name);
     atomic_store_explicit(&worker->page->thread, (uint64_t)gettid(), memory_order_relaxed);
-    for (;;) {
+    do {
         tnd_futex_wait(&group->work, has_work, worker, work_spin_ns);
         if (tnd_device_workers_dead(group))
             return NULL;
-        job_t *job = &group->jobs[worker->seq % group->config.depth];
-        if (!tnd_device_workers_run_job(worker, job)) {
-            if (worker->copier != NULL)
-                tnd_device_workers_put_work(worker, job);
-            return NULL;
-        }
-        if (job->task != NULL)
-            tnd_device_workers_show(worker, TND_DEVICE_IDLE, group->replicas[worker->first].id,
-                                    job->note.step, tnd_clock_now());
-        worker->seq++;
-        if (group->worker_count > 1) {
-            atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);
-            tnd_futex_open(&group->meet);
-        }
-        if (worker->copier != NULL)
-            tnd_device_workers_put_work(worker, job);
-        if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
-            finish(group);
-        if (group->copies && worker->copier == NULL)
-            tnd_device_workers_complete(group);
-    }
+    } while (has_sync(worker) ? run_sync(worker) : run_next(worker));
+    return NULL;
 }

@@ -103,7 +103,7 @@ static bool meet(void *context, uint32_t thread)
 {
     tnd_device_workers_t *self = context;
     worker_t *worker = &self->workers[thread];
-    return tnd_device_workers_meet(worker, &self->jobs[worker->seq % self->config.depth]);
+    return tnd_device_workers_meet(worker, worker->job);
 }
 
 static void wake(void *context)
@@ -270,6 +270,7 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     make_replicas(self);
     make_sums(self);
     make_slots(self);
+    tnd_device_workers_make_sync(self);
     tnd_status_t status = make_memories(self, failed_p, error);
     if (status == TND_OK && failed_p != NULL)
         *failed_p = UINT32_MAX;
@@ -345,6 +346,7 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     free(self->threads);
     free(self->posts);
     free_slots(self);
+    tnd_device_workers_free_sync(self);
     pthread_mutex_destroy(&self->lock);
     for (uint32_t i = 0; i < self->config.count; i++)
         tnd_postings_free(&self->replicas[i].posts);

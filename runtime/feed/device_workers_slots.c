@@ -389,9 +389,17 @@ static uint64_t over_below(const tnd_device_workers_t *self)
     return 0;
 }
 
+/*  Those of which nothing more is reduced: also one that ran before a round without rows. */
+static uint64_t run_below(const tnd_device_workers_t *self)
+{
+    uint64_t over = over_below(self);
+    uint64_t before = atomic_load_explicit(&self->sync_after, memory_order_acquire);
+    return before > over ? before : over;
+}
+
 bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran)
 {
-    if (self->ran_taken >= over_below(self))
+    if (self->ran_taken >= run_below(self))
         return false;
     const job_t *job = &self->jobs[self->ran_taken++ % self->config.depth];
     *ran = (tnd_ran_t){job->note.step, job->round.tensors, job->round.reductions};
@@ -400,7 +408,8 @@ bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran)
 
 bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
 {
-    uint64_t limit = self->ran_taken;
+    uint64_t limit = over_below(self);
+    limit = limit < self->ran_taken ? limit : self->ran_taken;
     if (self->copies && atomic_load_explicit(&self->completed, memory_order_acquire) < limit)
         limit = atomic_load_explicit(&self->completed, memory_order_acquire);
     if (self->consumed >= limit)

@@ -212,6 +212,12 @@ static tnd_status_t call_step(void *context, tnd_replica_t *replica)
     return feed->step(replica, feed->user);
 }
 
+static tnd_status_t call_post(void *context, tnd_replica_t *replica)
+{
+    const tnd_feed_t *feed = context;
+    return feed->post(replica, feed->user);
+}
+
 static tnd_status_t call_apply(void *context, tnd_replica_t *replica)
 {
     const tnd_feed_t *feed = context;
@@ -252,6 +258,30 @@ tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64_t *ran_
            (status = tnd_device_workers_run_steps(feed->workers, count, task, ran_p)) == TND_AGAIN)
         status = tnd_feed_skip_turns(feed);
     return leave(feed, tnd_feed_end_turn(feed, status));
+}
+
+static tnd_status_t check_sync(tnd_feed_t *feed, tnd_step_fn *post)
+{
+    if (feed->facts.repeats)
+        return tnd_feed_refuse(feed, "it has `every:`, so it is fed again and again: call "
+                                     "tnd_feed_sync of the feed that it follows");
+    if (post == NULL)
+        return tnd_feed_refuse(feed, "tnd_feed_sync has no `post`: pass a function, which may post "
+                                     "nothing");
+    return may_apply(feed, post) ? TND_OK : TND_FAILED;
+}
+
+tnd_status_t tnd_feed_sync(tnd_feed_t *feed, tnd_step_fn *post, tnd_step_fn *apply, void *user)
+{
+    TND_TRY(begin_pull(feed));
+    if (check_sync(feed, post) != TND_OK)
+        return leave(feed, TND_FAILED);
+    feed->post = post;
+    feed->apply = apply;
+    feed->user = user;
+    const tnd_task_t task = {
+        .start = call_post, .apply = apply != NULL ? call_apply : NULL, .context = feed};
+    return leave(feed, tnd_device_workers_sync(feed->workers, &task));
 }
 
 static tnd_status_t take(tnd_replica_t *replica, void *user)

@@ -13,7 +13,7 @@ struct tnd_feed {
     tnd_device_workers_t *workers;
     tnd_feed_facts_t facts;
     tnd_task_t task; /* of the step that is pulled */
-    tnd_step_fn *step, *apply;
+    tnd_step_fn *step, *apply, *post;
     void *user;
     _Atomic bool busy, pulled;    /* a thread of the program is inside; one has been */
     pthread_t puller;             /* the last thread that was, if `pulled` */

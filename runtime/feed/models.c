@@ -47,6 +47,12 @@ static tnd_status_t call_open(void *context, tnd_replica_t *replica)
     return self->ops->open(model_of(self, replica), self->options, replica);
 }
 
+static tnd_status_t call_start(void *context, tnd_replica_t *replica)
+{
+    tnd_models_t *self = context;
+    return self->ops->start(*model_of(self, replica), replica);
+}
+
 static tnd_status_t call_step(void *context, tnd_replica_t *replica)
 {
     tnd_models_t *self = context;
@@ -181,8 +187,10 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
         return status;
     }
     self->open = (tnd_task_t){.step = call_open, .context = self};
-    self->step = (tnd_task_t){
-        .step = call_step, .apply = self->ops->apply != NULL ? call_apply : NULL, .context = self};
+    self->step = (tnd_task_t){.step = call_step,
+                              .apply = self->ops->apply != NULL ? call_apply : NULL,
+                              .start = self->ops->start != NULL ? call_start : NULL,
+                              .context = self};
     self->load = (tnd_task_t){.step = call_load, .context = self};
     self->keep = (tnd_task_t){.step = call_keep, .context = self};
     self->evaluate = (tnd_task_t){.step = call_evaluate, .context = self};

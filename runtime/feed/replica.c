@@ -129,7 +129,22 @@ static tnd_status_t find_reducer(tnd_replica_t *replica, const char *name, uint3
 /*  The column of weights of a reducer's means, or -1. */
 static int weighing(const tnd_replica_t *replica, uint32_t reducer)
 {
-    return replica->weights != NULL ? replica->weights[reducer] : -1;
+    return replica->weights != NULL && !replica->syncs ? replica->weights[reducer] : -1;
+}
+
+/*  As how many rows it counts: without rows, each replica as one. */
+static uint32_t counted_rows(const tnd_replica_t *replica)
+{
+    return replica->syncs ? 1 : replica->rows;
+}
+
+static tnd_status_t check_place(tnd_replica_t *replica)
+{
+    if (replica->columns != NULL || replica->syncs)
+        return TND_OK;
+    return refuse(replica,
+                  "a reduction is only possible inside a step, in `start` of a step table and "
+                  "in tnd_feed_sync");
 }
 
 /*  The weights of the rows, as contiguous doubles. */
@@ -169,7 +184,7 @@ static tnd_status_t add_one(tnd_replica_t *replica, tnd_posting_t posting, int w
     if (posting.root > 0)
         posting.rows = replica->id == posting.root - 1;
     else if (!posting.weighted)
-        posting.rows = replica->rows;
+        posting.rows = counted_rows(replica);
     if (weight >= 0) {
         posting.weighted = true;
         TND_TRY(weigh(replica, weight, &posting.weight));
@@ -201,8 +216,7 @@ static tnd_status_t add(tnd_replica_t *replica, const tnd_posting_t *posting, in
 
 static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_posting_t posting)
 {
-    if (replica->columns == NULL)
-        return refuse(replica, "a reduction is only possible inside a step");
+    TND_TRY(check_place(replica));
     TND_TRY(find_reducer(replica, reducer, &posting.reducer));
     return add(replica, &posting, -1);
 }
@@ -222,8 +236,7 @@ static bool reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
 static tnd_status_t reduce(tnd_replica_t *replica, const char *reducer, const tnd_posting_t *wanted)
 {
     tnd_posting_t posting = *wanted;
-    if (replica->columns == NULL)
-        return refuse(replica, "a reduction is only possible inside a step");
+    TND_TRY(check_place(replica));
     if (posting.reduce == TND_GATHER)
         return refuse(replica, "what is gathered has an end of its own: tnd_replica_gather");
     if (!reduces(posting.reduce, posting.dtype))
@@ -289,7 +302,7 @@ tnd_status_t tnd_replica_gather_into(tnd_replica_t *replica, const char *reducer
 double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)
 {
     uint32_t found = 0;
-    double weight = replica->rows;
+    double weight = counted_rows(replica);
     if (find_reducer(replica, reducer, &found) != TND_OK)
         return -1;
     int column = weighing(replica, found);

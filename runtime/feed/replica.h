@@ -52,6 +52,7 @@ struct tnd_replica {
     size_t strides[TND_COLUMNS_MAX];          /* bytes from row to row of ragged columns */
     const void *const *weighing;              /* where the host has the rows of each column */
     uint32_t rows, padded;
+    bool syncs;       /* it posts without rows, and counts as one */
     uint64_t bounded; /* columns that are padded to a bound: bits */
     tnd_report_t *report;
     tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */

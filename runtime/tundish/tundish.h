@@ -54,7 +54,7 @@
 extern "C" {
 #endif
 
-#define TND_ABI 4u /* of the tables below; a plugin declares the one it was built with */
+#define TND_ABI 5u /* of the tables below; a plugin declares the one it was built with */
 
 typedef struct tnd_graph tnd_graph_t;
 typedef struct tnd_session tnd_session_t;
@@ -300,6 +300,20 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);
 
+/*  A round of reductions without rows, before the first step or between two: for initial weights, checks
+ *  and barriers.  Calls `post` for each model of this host (tnd_feed_accumulate), on the threads of its
+ *  steps; when what it posted is reduced over all hosts, calls `apply` (may be NULL) for each, which may
+ *  post again, as after a step.  Every replica counts as one row, so a mean weighs all alike, also where
+ *  the reducer names a column of weights.  tnd_replica_step is the number of the step that runs next.
+ *
+ *  All hosts call it at the same place of their programs, and it waits for them; a posting of no elements
+ *  is a barrier.  The step before is neither committed nor left: tnd_feed_save may follow.  A step that was
+ *  pulled and not run is next.
+ *
+ *  TND_END, TND_STOPPED: the stream has ended and its last step is committed; nothing is posted.
+ *  TND_FAILED: as tnd_feed_run; or the feed has `every:`, or `post` is NULL (tnd_session_error). */
+TND_API tnd_status_t tnd_feed_sync(tnd_feed_t *feed, tnd_step_fn *post, tnd_step_fn *apply,
+                                   void *user);
 /*  tnd_feed_next and tnd_feed_run of the same functions for up to `count` steps, fewer if an epoch ends
  *  before: then tnd_feed_last is true; or if a feed with `every:` is due, and then all are committed.  Steps follow one another on their devices without the calling
  *  thread, which wakes once.  The last of them is committed by the next call, as after tnd_feed_run, so
@@ -719,13 +733,17 @@ TND_API void tnd_graph_op(tnd_graph_t *graph, const tnd_op_ops_t *ops, void *sha
  *  has posted.  open, apply, save and load are called once for a model, with the first of its replicas.
  *  `options` is the text of its options in the topology file
  *  ("{hidden: "128"}", or "").
- *  Threads: open, step, apply and evaluate on the thread of the replica's device; save and load on
- *  any, but not at the same time.  apply, evaluate, save and load may be NULL.
+ *  `start` is called once for a model, before the first step of a session, also of one that resumes, and
+ *  may post without rows, as in tnd_feed_sync: initial weights, checks, barriers.  The results are there
+ *  when the first `step` runs.
+ *  Threads: open, start, step, apply and evaluate on the thread of the replica's device; save and load on
+ *  any, but not at the same time.  start, apply, evaluate, save and load may be NULL.
  *  Errors: `save` may leave in errno why it failed; it is 0 before. */
 typedef struct {
     uint32_t abi; /* TND_ABI */
     const char *name;
     tnd_status_t (*open)(void **model_p, const char *options, tnd_replica_t *replica);
+    tnd_status_t (*start)(void *model, tnd_replica_t *replica);
     tnd_status_t (*step)(void *model, tnd_replica_t *replica);
     tnd_status_t (*apply)(void *model, tnd_replica_t *replica);
     tnd_status_t (*evaluate)(void *model, tnd_replica_t *replica);

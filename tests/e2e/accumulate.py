@@ -41,7 +41,7 @@ hosts:
 """
 
 
-def made(folder, replicas=16, step=", again: 1", rows=45 * 7 + 5):
+def made(folder, replicas=16, step=", again: 1, start: 1", rows=45 * 7 + 5):
     numpy.save(folder / "y.npy", numpy.arange(rows) * 31 % 1000)
     graph = folder / "graph.yaml"
     graph.write_text(GRAPH.format(folder=folder, replicas=replicas, step=step))

@@ -7,7 +7,7 @@
  *  and reduces several tensors of several types a step.  What comes back is folded into a hash,
  *  which `save` writes: equal hashes are equal bits of every reduction of the run.  With the option
  *  `large: COUNT` it also reduces an array of so many elements, most of which are zeros.  With `again: 1` it
- *  posts once more in `apply`.  The rows of all replicas are gathered too; replica 0 writes them to
+ *  posts once more in `apply`, with `start: 1` before the first step.  The rows of all replicas are gathered too; replica 0 writes them to
  *  $WITNESS/gathered, a line a step. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,6 +32,8 @@ typedef struct {
     size_t large_count;
     uint64_t again; /* whether `apply` posts ... */
     bool posted;    /* ... and has */
+    uint64_t start; /* whether `start` posts ... */
+    bool started;   /* ... and has */
     float norm[3];  /* a sum, a mean, and what replica 1 has */
 } witness_t;
 
@@ -57,6 +59,7 @@ static tnd_status_t witness_open(void **model_p, const char *options, tnd_replic
     self->hash += option(options, "unsteady", 0) * (uint64_t)getpid();
     self->large_count = option(options, "large", 0);
     self->again = option(options, "again", 0);
+    self->start = option(options, "start", 0);
     self->large = calloc(self->large_count + 1, sizeof *self->large);
     if (self->large == NULL) {
         free(self);
@@ -89,10 +92,52 @@ static void write_down(witness_t *self, tnd_replica_t *replica, const int64_t *n
     fputc('\n', self->out);
 }
 
+static void fold(witness_t *self, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        self->hash = (self->hash ^ bytes[i]) * 1099511628211u;
+}
+
+/*  Every replica counts as one row, whatever the first step has. */
+static tnd_status_t witness_start(void *model, tnd_replica_t *replica)
+{
+    witness_t *self = model;
+    if (self->start == 0)
+        return TND_OK;
+    self->started = true;
+    self->norm[0] = 0.1f;
+    self->norm[1] = 3.0f;
+    self->norm[2] = 7.5f;
+    if (tnd_replica_rows(replica) > 0 || tnd_replica_column(replica, "y") != NULL ||
+        tnd_replica_weight(replica, "mean") != 1 ||
+        tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, &self->norm[0], 1) != TND_OK ||
+        tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, &self->norm[1], 1) != TND_OK ||
+        tnd_replica_broadcast(replica, "mean", 1, &self->norm[2], sizeof self->norm[2]) != TND_OK ||
+        tnd_replica_same(replica, "mean", "start", &self->norm[1], sizeof self->norm[1]) != TND_OK)
+        return TND_FAILED;
+    return tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, NULL, 0);
+}
+
+/*  The results are there before the first step; one that resumes has them in its hash. */
+static tnd_status_t end_start(witness_t *self, tnd_replica_t *replica)
+{
+    self->started = false;
+    if (self->norm[0] < 0.15f || self->norm[1] != 3.0f || self->norm[2] != 7.5f) {
+        tnd_replica_error(replica, "what was posted before the first step is not reduced");
+        return TND_FAILED;
+    }
+    if (tnd_replica_step(replica) == 0)
+        fold(self, self->norm, sizeof self->norm);
+    return TND_OK;
+}
+
 static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
 {
     static const int64_t none[1];
     witness_t *self = model;
+    if (self->start > 0 && self->started && end_start(self, replica) != TND_OK)
+        return TND_FAILED;
     size_t rows = tnd_replica_rows(replica);
     const int64_t *names = rows > 0 ? tnd_replica_column(replica, "y") : none;
     if (names == NULL)
@@ -144,13 +189,6 @@ static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
         status =
             tnd_replica_mean(replica, "mean", TND_F64, &self->weighted, 1, 0.1 * (double)(sum % 7));
     return status == TND_OK ? tnd_replica_gather(replica, "mean", TND_I64, names, rows) : status;
-}
-
-static void fold(witness_t *self, const void *data, size_t size)
-{
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++)
-        self->hash = (self->hash ^ bytes[i]) * 1099511628211u;
 }
 
 /*  What a replica posts in `apply` is what it knows of the step. */
@@ -249,6 +287,7 @@ const tnd_step_ops_t tnd_step_witness = {
     .abi = TND_ABI,
     .name = "witness",
     .open = witness_open,
+    .start = witness_start,
     .step = witness_step,
     .apply = witness_apply,
     .evaluate = witness_evaluate,

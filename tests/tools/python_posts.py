@@ -135,10 +135,17 @@ def differ(feed, what):
             replica.reduce(("mean", "other")[replica.id // 2], numpy.zeros(2 ** 18, "f4"), "sum")
         for name in ("mean", "other", ("mean", "other")[replica.id // 2]) if what == "apart" else ():
             replica.reduce(name, numpy.zeros(2 ** 18, "f4"), "sum")
+        if what == "alone":
+            replica.reduce("mean", values["c"], "max")
         if what == "root":
             replica.broadcast("mean", values["a"], root=replica.id // 2)
 
+    def alone(replica):
+        replica.reduce("mean", numpy.zeros(3, "f4"), "sum")
+
     try:
+        if what == "alone" and sys.argv[3] == "b":
+            feed.sync(alone)
         feed.run(step)
     except tundish.Error as error:
         print(error)
@@ -184,6 +191,55 @@ def share(feed):
     for own in weights.values():
         assert (own["w"].view("u1") == wanted).all()
         same(int(own["nan"].view("u8")[0]), 0x7ff8000000000003)
+
+
+def agree(feed, shared=1):
+    """Rounds without rows before the first step, between two, and after the last one that runs."""
+    models, called = {number: numpy.full(5, number, "f8") for number in range(REPLICAS)}, []
+
+    def own(replica):
+        return models[replica.id // shared]
+
+    def begin(replica):
+        called.append(("begin", replica.id, replica.step, replica.rows))
+        replica.broadcast("mean", own(replica), root=shared)  # of model 1
+
+    def begun(replica):
+        called.append(("begun", replica.id, replica.step))
+        same(own(replica).tolist(), [min(1, REPLICAS // shared - 1)] * 5)
+
+    def step(replica):
+        called.append(("step", replica.id, replica.step))
+        own(replica)[:] = replica.id + 1
+        replica.reduce("mean", own(replica), "sum")
+
+    posted, again_for = {}, []
+
+    def count(replica):
+        numbers = numpy.array([replica.id // shared * shared]), numpy.array([2.0 ** replica.id])
+        posted[replica.id] = replica.reduce("mean", numbers[0], "max"), replica.reduce("mean", numbers[1])
+
+    def again(replica):
+        if replica.id not in posted:
+            return again_for.append(replica.id)
+        largest, mean = (one.result[0] for one in posted.pop(replica.id))
+        same((largest, mean), (REPLICAS - shared, sum(2.0 ** (r // shared * shared) for r in range(REPLICAS)) / REPLICAS))
+        replica.reduce("mean", numpy.zeros(0), "sum")
+
+    assert feed.sync(begin, begun) and feed.sync(lambda replica: None)
+    while feed.run(step):
+        for model in range(REPLICAS // shared):
+            if ("step", model * shared, 0) in called:
+                same(models[model].tolist(), [10] * 5)
+        assert feed.sync(count, again)
+        assert feed.sync(lambda replica: replica.same("mean", own(replica)))
+    assert not feed.sync(begin)
+    mine = sorted(one[1] for one in called if one[0] == "begin")
+    same([one[2:] for one in called if one[0] == "begin"], [(0, 0)] * len(mine))
+    same(sorted(one[1] for one in called if one[0] == "begun"), mine)
+    same(sorted({one[1] for one in called if one[0] == "step"} - set(mine)),
+         [r for r in range(REPLICAS) if r % shared > 0 and r // shared * shared in mine])
+    same(sorted(again_for), sorted(2 * mine))
 
 
 def collect(feed):
@@ -277,6 +333,8 @@ def program():
             collect(feed)
         elif what == "halves":
             halves(feed)
+        elif what == "agree":
+            agree(feed)
         elif what == "meet":
             meet(feed, pathlib.Path(paths[0]).parent)
         else:
@@ -404,6 +462,40 @@ def test_a_broadcast_has_the_bits_of_its_root(folder):
             raise AssertionError("it took replica 4")
         except tundish.Error as error:
             holds(str(error), "a broadcast is of replica 4; the run has replicas 0 to 3")
+
+
+def test_rounds_without_rows(folder):
+    run_two(folder, "agree")
+    for devices, shared in ((1, 1), (2, 1), (4, 1), (1, 2), (2, 2)):
+        with tundish.feed(graph(folder, devices=devices), settings={"feed.accumulate": shared}) as feed:
+            same(feed.accumulate, shared)
+            agree(feed, shared)
+
+
+def test_a_host_that_leaves_a_round_without_rows_out_is_named(folder):
+    for text in run_two(folder, "alone"):
+        holds(text, "all replicas post the same reductions in the same order")
+
+
+def test_rounds_without_rows_that_are_refused(folder):
+    with tundish.feed(graph(folder), settings={"feed.accumulate": 2}) as feed:
+        try:
+            feed.sync(lambda replica: None)
+            raise AssertionError("it did not fail")
+        except tundish.Error as error:
+            holds(str(error), "this program has not asked for that number: call tnd_feed_accumulate")
+    with tundish.feed(graph(folder)) as feed:
+        try:
+            feed.sync(lambda replica: replica.reduce("none", numpy.zeros(1)))
+            raise AssertionError("it did not fail")
+        except tundish.Error as error:
+            holds(str(error), "the round without rows of replica 0 on cpu:0, step 0: no reducer 'none' is linked")
+    with tundish.feed(graph(folder)) as feed:
+        try:
+            feed.run(lambda replica: feed.sync(lambda replica: None))
+            raise AssertionError("it did not fail")
+        except tundish.Error as error:
+            holds(str(error), "between two steps")
 
 
 def test_the_halves_of_a_reduction_have_its_bits(folder):

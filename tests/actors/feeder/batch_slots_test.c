@@ -199,7 +199,7 @@ static tnd_status_t do_nothing(void *context, tnd_replica_t *replica)
 
 Test(slots, borrowed_rows_are_hashed_even_if_no_step_reads_them)
 {
-    const tnd_task_t task = {do_nothing, NULL, NULL};
+    const tnd_task_t task = {.step = do_nothing};
     for (int runs = 0; runs < 2; runs++) {
         bench_t bench;
         tnd_done_t done;

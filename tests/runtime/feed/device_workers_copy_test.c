@@ -118,7 +118,7 @@ Test(device_workers_copy,
 {
     held_t held;
     fixture_t *self = new_on_sim(3, &held);
-    const tnd_task_t task = {hold, NULL, &held};
+    const tnd_task_t task = {.step = hold, .context = &held};
     tnd_done_t done;
     tnd_device_workers_run_all(self->workers, &task);
     for (uint64_t step = 0; step < 3; step++)
@@ -136,7 +136,7 @@ Test(device_workers_copy, a_program_runs_the_next_step_before_the_device_has_don
 {
     held_t held;
     fixture_t *self = new_on_sim(3, &held);
-    const tnd_task_t task = {hold, NULL, &held};
+    const tnd_task_t task = {.step = hold, .context = &held};
     tnd_done_t done;
     for (uint64_t step = 0; step < 3; step++)
         fixture_feed(self, step, 3);
@@ -269,7 +269,7 @@ static void show(const char *device, shown_t shown)
                                           .form = shown.form,
                                           .wake = fixture_wake,
                                           .context = &waker};
-    const tnd_task_t task = {look, NULL, &shown};
+    const tnd_task_t task = {.step = look, .context = &shown};
     cr_assert(tnd_device_workers_new(&workers, &config, NULL, &error) == TND_OK, "%s", error.text);
     tnd_device_workers_run_all(workers, &task);
     for (uint64_t step = 0; step < 30; step++) {
@@ -307,7 +307,7 @@ Test(device_workers_copy, page_locked_rows_are_copied_from_where_they_are)
 {
     static _Alignas(64) const float lent[4] = {1, 2, 3, 4};
     static const char *const device = "sim:0";
-    const tnd_task_t task = {look_at_lent, NULL, (void *)(uintptr_t)lent};
+    const tnd_task_t task = {.step = look_at_lent, .context = (void *)(uintptr_t)lent};
     tnd_schema_t schema = {0};
     tnd_device_workers_t *workers;
     tnd_error_t error;
@@ -376,7 +376,7 @@ Test(device_workers_copy, a_stop_names_a_device_whose_work_never_ends_and_leaks_
 {
     held_t held;
     fixture_t *self = new_on_hung(&held);
-    const tnd_task_t task = {hold, NULL, &held};
+    const tnd_task_t task = {.step = hold, .context = &held};
     tnd_device_workers_run_all(self->workers, &task);
     const float *host = tnd_device_workers_row(self->workers, 0, 0, 0, 0);
     fixture_feed(self, 0, 2);
@@ -415,7 +415,7 @@ Test(device_workers_copy, a_step_that_fails_may_leave_work_on_its_device)
 {
     held_t held;
     fixture_t *self = new_on_hung(&held);
-    const tnd_task_t task = {hold_and_fail, NULL, &held};
+    const tnd_task_t task = {.step = hold_and_fail, .context = &held};
     tnd_device_workers_run_all(self->workers, &task);
     fixture_feed(self, 0, 2);
     while (tnd_device_workers_error(self->workers) == NULL)
@@ -438,7 +438,7 @@ Test(device_workers_copy, a_stop_waits_for_work_that_ends)
 {
     held_t held;
     fixture_t *self = new_on_sim(2, &held);
-    const tnd_task_t task = {hold, NULL, &held};
+    const tnd_task_t task = {.step = hold, .context = &held};
     self->workers->config.stop_ns = 20000000000;
     tnd_device_workers_run_all(self->workers, &task);
     fixture_feed(self, 0, 2);
@@ -467,7 +467,7 @@ static tnd_status_t keep_tensor(void *context, tnd_replica_t *replica)
 static uint64_t hold_steps(const char *device, uint32_t further, tnd_error_t *error)
 {
     dl_managed_tensor_t *tensors[HELD] = {NULL};
-    const tnd_task_t task = {keep_tensor, NULL, tensors};
+    const tnd_task_t task = {.step = keep_tensor, .context = tensors};
     tnd_schema_t schema = {0};
     tnd_device_workers_t *workers;
     tnd_done_t done;

@@ -90,7 +90,7 @@ static inline fixture_t *fixture_new_on(const char *const *names, const tnd_devi
     self->count = count;
     self->fail_at = UINT64_MAX;
     self->silent_replica = UINT32_MAX;
-    self->task = (tnd_task_t){fixture_step, fixture_apply, self};
+    self->task = (tnd_task_t){.step = fixture_step, .apply = fixture_apply, .context = self};
     for (uint32_t i = 0; i < count; i++)
         carriers[i] = names[i * devices / count];
     tnd_status_t status = tnd_schema_add(&self->schema, "x", TND_F32, 1, shape, &error);

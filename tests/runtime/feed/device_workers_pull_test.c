@@ -19,7 +19,7 @@ static tnd_status_t note_thread(void *context, tnd_replica_t *replica)
 static uint32_t run_here(uint32_t devices)
 {
     pthread_t threads[FIXTURE_REPLICAS] = {0};
-    tnd_task_t task = {note_thread, NULL, threads};
+    tnd_task_t task = {.step = note_thread, .context = threads};
     fixture_t *self = fixture_new(0, FIXTURE_REPLICAS, devices, 2);
     uint32_t here = 0;
     fixture_feed(self, 0, 2);
@@ -60,7 +60,7 @@ static tnd_status_t change_mode(void *context, tnd_replica_t *replica)
 Test(device_workers_pull, steps_and_the_program_each_have_their_own_float_mode)
 {
     bool found[3];
-    tnd_task_t task = {change_mode, NULL, found};
+    tnd_task_t task = {.step = change_mode, .context = found};
     fixture_t *self = fixture_new(0, 1, 1, 3);
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_FLUSH);
     for (uint64_t step = 0; step < 3; step++) {
@@ -110,7 +110,7 @@ static void *stop(void *context)
 Test(device_workers_pull, workers_are_stopped_once_the_program_has_left_its_step)
 {
     stop_t stopper = {0};
-    tnd_task_t task = {be_stopped, NULL, &stopper};
+    tnd_task_t task = {.step = be_stopped, .context = &stopper};
     fixture_t *self = fixture_new(0, 1, 1, 2);
     stopper.workers = self->workers;
     fixture_feed(self, 0, 2);
@@ -129,7 +129,7 @@ static uint32_t wakes_of(uint32_t steps)
 {
     fixture_t *self = fixture_new(0, 1, 1, steps);
     pthread_t threads[FIXTURE_REPLICAS];
-    tnd_task_t task = {note_thread, NULL, threads};
+    tnd_task_t task = {.step = note_thread, .context = threads};
     for (uint32_t step = 0; step < steps; step++)
         fixture_feed(self, step, steps);
     for (uint32_t step = 0; step < steps; step++) {

@@ -101,7 +101,7 @@ Test(device_workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_h
                                           .rows_max = 5,
                                           .wake = fixture_wake,
                                           .context = &waker};
-    const tnd_task_t task = {look_at_ragged, NULL, NULL};
+    const tnd_task_t task = {.step = look_at_ragged};
     tnd_device_workers_t *workers;
     tnd_done_t done;
     cr_assert(tnd_device_workers_new(&workers, &config, NULL, &error) == TND_OK);
@@ -285,7 +285,7 @@ static tnd_status_t post_own_count(void *context, tnd_replica_t *replica)
 Test(device_workers, refuses_reductions_of_different_length_before_it_reads_them)
 {
     fixture_t *self = fixture_new(0, 4, 2, 1);
-    self->task = (tnd_task_t){post_own_count, NULL, NULL};
+    self->task = (tnd_task_t){.step = post_own_count};
     fixture_run(self, 1, 1);
     cr_assert(tnd_device_workers_error(self->workers) != NULL);
     cr_assert(strstr(tnd_device_workers_error(self->workers),
@@ -311,7 +311,7 @@ static tnd_status_t gather_much(void *context, tnd_replica_t *replica)
 Test(device_workers, refuses_to_send_more_than_fits_a_message_to_where_it_is_gathered)
 {
     fixture_t *self = fixture_new(0, 3, 2, 1);
-    self->task = (tnd_task_t){gather_much, NULL, NULL};
+    self->task = (tnd_task_t){.step = gather_much};
     fixture_run(self, 1, 1);
     cr_assert(tnd_device_workers_error(self->workers) != NULL);
     cr_assert(strstr(tnd_device_workers_error(self->workers),
@@ -323,7 +323,7 @@ Test(device_workers, refuses_to_send_more_than_fits_a_message_to_where_it_is_gat
 Test(device_workers, names_the_reducers_there_are_when_another_is_asked_for)
 {
     fixture_t *self = fixture_new(0, 4, 1, 1);
-    self->task = (tnd_task_t){post_elsewhere, NULL, NULL};
+    self->task = (tnd_task_t){.step = post_elsewhere};
     fixture_run(self, 1, 1);
     cr_assert(strstr(tnd_device_workers_error(self->workers), "no reducer 'sum'") != NULL);
     cr_assert(strstr(tnd_device_workers_error(self->workers), "there: mean") != NULL);
@@ -392,7 +392,7 @@ static tnd_status_t note_policy(void *context, tnd_replica_t *replica)
 /*  What an actor does. */
 static void *start_workers(void *context)
 {
-    const tnd_task_t task = {note_policy, NULL, context};
+    const tnd_task_t task = {.step = note_policy, .context = context};
     tnd_error_t error;
     tnd_thread_begin("actor");
     fixture_t *self = fixture_new(0, 4, 2, 1);
@@ -460,7 +460,8 @@ Test(device_workers, a_thread_that_is_interrupted_does_not_hold_up_a_reduction)
     cr_assert(pipe(interrupted.resume) == 0);
     signal(SIGUSR1, hold_thread);
     fixture_run(one, 1, 1);
-    self->task = (tnd_task_t){post_and_interrupt, apply_and_resume, self};
+    self->task =
+        (tnd_task_t){.step = post_and_interrupt, .apply = apply_and_resume, .context = self};
     fixture_run(self, 1, 1);
     cr_assert(tnd_device_workers_error(self->workers) == NULL);
     assert_same(one, self);

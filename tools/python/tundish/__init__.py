@@ -347,10 +347,10 @@ class _Calls:
         if error is not None:
             raise error
 
-    def run(self, feed, step, apply):
+    def run(self, call, feed, step, apply):
         """Returns the status, and the replicas in their order."""
         self.step, self.apply = step, apply
-        status = _library.feed_run(feed, self.begin, self.follow, None)
+        status = call(feed, self.begin, self.follow, None)
         replicas = [self.replicas[number] for number in sorted(self.replicas)]
         self.step, self.apply, self.replicas = None, None, {}
         for replica in replicas:
@@ -514,6 +514,25 @@ class Feed:
         posted, apply(replica) for each, or for those that `accumulate` names.  Returns False when no step is left."""
         return self._next(step, apply) is not None
 
+    def sync(self, post, apply=None):
+        """A round of reductions without rows, before the first step or between two: for initial weights, checks and
+        barriers, such as `feed.sync(lambda replica: replica.broadcast("mean", weights))`.  Calls post(replica) for each
+        replica of this host, or for those that `accumulate` names, reduces what they posted over all hosts, then calls
+        apply(replica).  Every replica counts as one row.  All hosts call it at the same place.  Returns False when no
+        step is left."""
+        handle, main = self._opened(), threading.current_thread() is threading.main_thread()
+        self._calls.check_outside()
+        self.session.loops += main
+        try:
+            with self._lock:
+                self._check_previewed("sync")
+                status, _ = self._calls.run(_library.feed_sync, handle, post, apply)
+            if status != OK:
+                self._over(status)
+            return status == OK
+        finally:
+            self.session.loops -= main
+
     def save(self, save=None):
         """Calls save(file, replica) for each replica of this host, after a step; `file` is a name.  The next
         step completes the checkpoint, and so does `close`, which waits for it.  Without `save`: the place alone."""
@@ -584,7 +603,7 @@ class Feed:
                                 "a feed of its own")
                 status = _library.feed_next(handle)
                 if status == OK:
-                    status, replicas = self._calls.run(handle, step, apply)
+                    status, replicas = self._calls.run(_library.feed_run, handle, step, apply)
                     if status == OK:
                         return replicas
             return self._over(status)

@@ -22,7 +22,7 @@ feed_accumulate u p     graph_array v pssiupp   session_finish i p      session_
 session_wait i p        feed_next i p           feed_replicas u ppp     feed_restore i pppp
 feed_run i pppp         feed_save i pppp        feed_schema p p         feed_steps w p
 feed_take i pp          feed_rewind i p         replica_error v ps      replica_id u p
-feed_due b p            feed_repeats b p
+feed_due b p            feed_repeats b p        feed_sync i pppp
 replica_broadcast i psupz replica_mean_to i psippzd replica_reduce_to i psiippz
 replica_gather i psipz  replica_gathered p puup
 replica_scatter i psiipz replica_gather_into i psipz replica_share v pzpp
