@@ -2,13 +2,13 @@
 #include "transport/device/pjrt_plugin.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/library.h"
+#include "transport/python_packages.h"
 
 static tnd_pjrt_plugin_t plugin;
 static char reason[256]; /* why it cannot be used */
@@ -35,47 +35,15 @@ static bool succeeded(void *error, char *why, size_t room)
     return false;
 }
 
-static bool find_in(const char *packages, char *path, size_t room)
-{
-    static const char *const plugins[] = {"jax_plugins/*/*.so", "xla_plugins/*/*.so",
-                                          "libtpu/libtpu.so"};
-    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
-        char pattern[1024];
-        glob_t found;
-        snprintf(pattern, sizeof pattern, "%s/%s", packages, plugins[i]);
-        if (glob(pattern, 0, NULL, &found) == 0) {
-            snprintf(path, room, "%s", found.gl_pathv[0]);
-            globfree(&found);
-            return true;
-        }
-    }
-    return false;
-}
-
-/*  Looks where Python has its packages. */
 static bool find_plugin(char *path, size_t room)
 {
-    static const struct {
-        const char *variable, *below;
-    } roots[] = {{"VIRTUAL_ENV", "/lib/python3*/site-packages"},
-                 {"HOME", "/.local/lib/python3*/site-packages"},
-                 {NULL, "/usr/local/lib/python3*/*-packages"},
-                 {NULL, "/usr/lib/python3*/*-packages"}};
+    static const char *const plugins[] = {"jax_plugins/*/*.so", "xla_plugins/*/*.so",
+                                          "libtpu/libtpu.so", NULL};
     const char *named = getenv("TUNDISH_PJRT");
-    if (named != NULL && named[0] != '\0') {
-        snprintf(path, room, "%s", named);
-        return true;
-    }
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
-        char packages[768];
-        const char *root = roots[i].variable != NULL ? getenv(roots[i].variable) : "";
-        if (root == NULL)
-            continue;
-        snprintf(packages, sizeof packages, "%s%s", root, roots[i].below);
-        if (find_in(packages, path, room))
-            return true;
-    }
-    return false;
+    if (named == NULL || named[0] == '\0')
+        return tnd_python_packages_find(plugins, path, room);
+    snprintf(path, room, "%s", named);
+    return true;
 }
 
 static const table_t *table_of(const char *path, const char *shown)
