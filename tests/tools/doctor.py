@@ -5,7 +5,7 @@ import json
 from command import BUILD, holds, main, run, same
 
 NAMES = ["cores", "memory", "descriptors", "threads", "/dev/shm", "statistics", "temporary", "ports", "ipc",
-         "clock", "huge pages", "libraries", "cuda", "launcher"]
+         "clock", "huge pages", "libraries", "cuda", "nccl", "launcher"]
 
 
 def test_it_says_a_line_for_each_thing(folder):
@@ -40,6 +40,22 @@ def test_a_driver_of_cuda_is_asked(folder):
     holds(ask("whole", TND_CUDA_DEVICES="2"), "ok ", "driver for CUDA 13.0, 2 devices: Hostile device 0, 1 GiB")
     holds(ask("whole", TND_CUDA_INIT="100"), "warning ", "the CUDA driver finds no device", "--gpus all")
     holds(ask("lacking"), "warning ", "the CUDA driver lacks cu")
+
+
+def test_nccl_is_named_with_its_file(folder):
+    support = BUILD / "tests" / "support"
+    library = support / "nccl" / "whole" / "libnccl.so.2"
+
+    def ask(path, **settings):
+        code, out, _ = run("doctor", env={"TUNDISH_NCCL": str(path), "XDG_RUNTIME_DIR": str(folder), **settings})
+        same(code, 0)
+        return out[out.rindex(" nccl ") - 8:out.rindex(" launcher ")]
+
+    holds(ask(library, LD_LIBRARY_PATH=str(support / "cuda" / "whole")), "ok ", f"NCCL 2.28.9, {library}\n")
+    holds(ask(library, LD_LIBRARY_PATH=str(support / "cuda" / "whole"), TND_CUDA_INIT="100"), "ok ",
+          f"NCCL 2.28.9, {library}; no device of CUDA can use it\n")
+    holds(ask(library, TND_NCCL_VERSION="21806"), "warning ", f"{library} is NCCL 2.18.6 and 2.19 is needed", "TUNDISH_NCCL")
+    holds(ask("/no/such.so"), "ok ", "NCCL cannot be loaded: /no/such.so: cannot open shared object file")
 
 
 if __name__ == "__main__":

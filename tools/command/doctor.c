@@ -26,6 +26,7 @@
 #include "tools/machine/machine_check.h"
 #include "transport/cuda/cuda_devices.h"
 #include "transport/cuda/cuda_image.h"
+#include "transport/nccl/nccl_library.h"
 
 typedef struct {
     bool json;
@@ -36,6 +37,7 @@ typedef struct {
     tnd_facts_t facts;
     char shared[128], pages[640], pages_folder[160], temporary[128], tcp[128], ipc[128];
     char clock_source[64], huge_pages[64], libraries[256], cuda[256], cuda_name[64];
+    char nccl[256], nccl_wrong[256];
     char launcher[256], launcher_wrong[512];
 } machine_t;
 
@@ -211,6 +213,20 @@ static void look_at_cuda(machine_t *machine)
     facts->cuda_reason = machine->cuda;
 }
 
+static void look_at_nccl(machine_t *machine)
+{
+    const tnd_nccl_library_t *library;
+    tnd_error_t error = {.text = ""};
+    char version[32];
+    if (tnd_nccl_library(&library, &error) == TND_OK)
+        snprintf(machine->nccl, sizeof machine->nccl, "NCCL %s, %.200s",
+                 tnd_nccl_version_text(library->version, version, sizeof version), library->path);
+    snprintf(machine->nccl_wrong, sizeof machine->nccl_wrong, "%s", error.text);
+    machine->facts.nccl_found = tnd_nccl_library_found();
+    machine->facts.nccl = machine->nccl;
+    machine->facts.nccl_reason = machine->nccl_wrong;
+}
+
 static void look_at_launcher(machine_t *machine)
 {
     tnd_launch_t launch;
@@ -237,6 +253,7 @@ static void inspect(machine_t *machine)
     machine->facts.libraries = machine->libraries;
     machine->facts.libraries_old = tnd_versions_old();
     look_at_cuda(machine);
+    look_at_nccl(machine);
     look_at_launcher(machine);
 }
 
@@ -304,8 +321,8 @@ const tnd_command_t tnd_command_doctor = {
     .details =
         "Prints a line each for processors (after affinity and control groups), memory and its\n"
         "limit, open files, /dev/shm, the folders for statistics and temporary files, ports,\n"
-        "local sockets, the clock, huge pages, libraries, the CUDA driver, and the launcher that\n"
-        "started it, if any.  Below a line that is not ok is what to do.  --json prints one "
+        "local sockets, the clock, huge pages, libraries, the CUDA driver, NCCL, and the launcher\n"
+        "that started it, if any.  Below a line that is not ok is what to do.  --json prints one "
         "object:\n"
         "  {\"checks\":[{\"name\",\"level\",\"found\",\"advice\"}]}\n",
     .codes = "  0   there are no errors; there may be warnings\n"

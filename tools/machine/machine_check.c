@@ -208,6 +208,21 @@ static void judge_cuda(const tnd_facts_t *facts, tnd_check_t *check)
         facts->cuda_casts ? "" : "; casts run on the host: this program has no kernels for them");
 }
 
+/*  Only machines with devices of CUDA have a use for it. */
+static void judge_nccl(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    if (facts->nccl_reason[0] == '\0') {
+        say(check, "nccl", "%s%s", facts->nccl,
+            facts->cuda_devices == 0 ? "; no device of CUDA can use it" : "");
+        return;
+    }
+    say(check, "nccl", "%s", facts->nccl_reason);
+    if (facts->nccl_found)
+        advise(check, TND_CHECK_WARNING,
+               "name the file of another one in TUNDISH_NCCL, such as that of the Python package "
+               "nvidia-nccl-cu13");
+}
+
 void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
 {
     tnd_check_t *next = checks;
@@ -227,6 +242,7 @@ void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
         advise(next, TND_CHECK_WARNING, "older than those it was built with: install the same");
     next++;
     judge_cuda(facts, next++);
+    judge_nccl(facts, next++);
     say(next, "launcher", "%s", facts->launcher[0] != '\0' ? facts->launcher : "none");
     if (facts->launcher_wrong[0] != '\0')
         advise(next, TND_CHECK_WARNING, "%s", facts->launcher_wrong);

@@ -36,9 +36,12 @@ typedef struct {
     const char *cuda_reason;    /* why there are no devices */
     int cuda_version;           /* 12040 is 12.4 */
     uint32_t cuda_devices;
-    const char *cuda_name; /* of the first */
-    uint64_t cuda_memory;  /* of the first */
-    bool cuda_casts;       /* this program has kernels for casts */
+    const char *cuda_name;   /* of the first */
+    uint64_t cuda_memory;    /* of the first */
+    bool cuda_casts;         /* this program has kernels for casts */
+    bool nccl_found;         /* there is one, which perhaps cannot be used */
+    const char *nccl_reason; /* why it cannot be used */
+    const char *nccl;        /* its version and file */
 } tnd_facts_t;
 
 typedef enum { TND_CHECK_OK, TND_CHECK_WARNING, TND_CHECK_BAD } tnd_check_level_t;
@@ -50,7 +53,7 @@ typedef struct {
     char advice[256]; /* what to do; "" */
 } tnd_check_t;
 
-enum { TND_CHECKS = 14 };
+enum { TND_CHECKS = 15 };
 
 /*  Fills all `checks`, in the order of display. */
 void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS]);

@@ -39,6 +39,7 @@ static tnd_facts_t fine(void)
         .launcher = "",
         .launcher_wrong = "",
         .cuda_reason = "no CUDA driver can be loaded",
+        .nccl_reason = "NCCL cannot be loaded",
     };
 }
 
@@ -104,6 +105,9 @@ Test(machine_check, each_lack_is_named_with_what_to_do)
     expect(&facts, "huge pages", TND_CHECK_WARNING, "madvise");
     expect(&facts, "libraries", TND_CHECK_WARNING, "older");
     expect(&facts, "cuda", TND_CHECK_WARNING, "--gpus all");
+    facts.nccl_found = true;
+    facts.nccl_reason = "/a/libnccl.so.2 is NCCL 2.18.6 and 2.19 is needed";
+    expect(&facts, "nccl", TND_CHECK_WARNING, "TUNDISH_NCCL");
 }
 
 Test(machine_check, bounds_are_exact)
@@ -142,6 +146,13 @@ Test(machine_check, bounds_are_exact)
     facts.cuda_devices = 1;
     facts.cuda_casts = false;
     expect(&facts, "cuda", TND_CHECK_OK, "1 device: H200, 141 GiB; casts run on the host");
+    facts.nccl_found = true;
+    facts.nccl_reason = "";
+    facts.nccl = "NCCL 2.28.9, /a/libnccl.so.2";
+    cr_assert_str_eq(judged(&facts, "nccl")->found, "NCCL 2.28.9, /a/libnccl.so.2");
+    facts.cuda_devices = 0;
+    cr_assert_str_eq(judged(&facts, "nccl")->found,
+                     "NCCL 2.28.9, /a/libnccl.so.2; no device of CUDA can use it");
 }
 
 /* --- control groups ----------------------------------------------------------------------------
