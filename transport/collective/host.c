@@ -12,6 +12,7 @@
 
 #include "runtime/base/allocation.h"
 #include "transport/collective/host_internal.h"
+#include "transport/collective/tree_inputs.h"
 
 /*  Long enough that the cost of claiming a chunk is negligible, short enough to wait for. */
 enum { CHUNK_BYTES = 16384 };
@@ -59,31 +60,15 @@ bool tnd_host_collective_shares_out(const host_t *host, uint32_t local, uint32_t
                             posts_of(host, local - 1)->items[posting].data;
 }
 
-static tnd_reduction_tree_input_t leaf_of(const host_t *host, uint32_t local, uint32_t posting,
-                                          size_t begin)
-{
-    const tnd_posting_t *post = &posts_of(host, local)->items[posting];
-    return (tnd_reduction_tree_input_t){
-        .node = {host->config.first + local, 1},
-        .data = (const char *)post->from + begin * tnd_dtype_size(post->dtype),
-        .rows = post->rows,
-        .weight = post->weight,
-    };
-}
-
 void tnd_host_collective_list_parts(thread_t *thread, uint32_t posting, size_t begin)
 {
     host_t *host = thread->host;
     tnd_reduction_parts_t *parts = &thread->parts;
-    parts->input_count = parts->out_count = 0;
+    parts->input_count =
+        tnd_tree_inputs_list(&host->config, 0, host->config.count, posting, begin, parts->inputs);
+    parts->out_count = 0;
     for (uint32_t i = 0; i < host->config.count; i++) {
         const tnd_posting_t *post = &posts_of(host, i)->items[posting];
-        const tnd_partial_sums_t *sums = &host->config.sums[i / host->config.accumulate];
-        if (i % host->config.accumulate == 0)
-            parts->input_count += tnd_partial_sums_inputs(sums, post, posting, begin,
-                                                          &parts->inputs[parts->input_count]);
-        if (i % host->config.accumulate >= sums->added)
-            parts->inputs[parts->input_count++] = leaf_of(host, i, posting, begin);
         if (!tnd_host_collective_shares_out(host, i, posting))
             parts->outs[parts->out_count++] =
                 (char *)post->data + begin * tnd_dtype_size(post->dtype);
@@ -93,18 +78,8 @@ void tnd_host_collective_list_parts(thread_t *thread, uint32_t posting, size_t b
 tnd_reduction_tree_job_t tnd_host_collective_node_job(const thread_t *thread, uint32_t posting,
                                                       tnd_reduction_tree_node_t node)
 {
-    const tnd_posting_t *post = &posts_of(thread->host, 0)->items[posting];
-    const tnd_reduction_tree_input_t *first = thread->parts.inputs;
-    while (first->node.first < node.first)
-        first++;
-    tnd_reduction_tree_job_t job = {.reduce = post->reduce,
-                                    .dtype = post->dtype,
-                                    .node = node,
-                                    .inputs = first,
-                                    .weighted = post->weighted};
-    for (uint32_t covered = 0; covered < node.count; covered += first++->node.count)
-        job.input_count++;
-    return job;
+    return tnd_tree_inputs_job(&posts_of(thread->host, 0)->items[posting], thread->parts.inputs,
+                               node);
 }
 
 bool tnd_host_collective_posts_late(const thread_t *thread, bool weighing)

@@ -1,0 +1,45 @@
+/*  transport/collective/tree_inputs.c - lists what replicas of this process have posted. */
+#include "transport/collective/tree_inputs.h"
+
+static tnd_reduction_tree_input_t leaf_of(const tnd_collective_config_t *config, uint32_t local,
+                                          uint32_t posting, size_t begin)
+{
+    const tnd_posting_t *post = &config->posts[local]->items[posting];
+    return (tnd_reduction_tree_input_t){
+        .node = {config->first + local, 1},
+        .data = (const char *)post->from + begin * tnd_dtype_size(post->dtype),
+        .rows = post->rows,
+        .weight = post->weight,
+    };
+}
+
+uint32_t tnd_tree_inputs_list(const tnd_collective_config_t *config, uint32_t first, uint32_t count,
+                              uint32_t posting, size_t begin, tnd_reduction_tree_input_t *inputs)
+{
+    uint32_t listed = 0;
+    for (uint32_t i = first; i < first + count; i++) {
+        const tnd_posting_t *post = &config->posts[i]->items[posting];
+        const tnd_partial_sums_t *sums = &config->sums[i / config->accumulate];
+        if (i % config->accumulate == 0)
+            listed += tnd_partial_sums_inputs(sums, post, posting, begin, &inputs[listed]);
+        if (i % config->accumulate >= sums->added)
+            inputs[listed++] = leaf_of(config, i, posting, begin);
+    }
+    return listed;
+}
+
+tnd_reduction_tree_job_t tnd_tree_inputs_job(const tnd_posting_t *post,
+                                             const tnd_reduction_tree_input_t *inputs,
+                                             tnd_reduction_tree_node_t node)
+{
+    while (inputs->node.first < node.first)
+        inputs++;
+    tnd_reduction_tree_job_t job = {.reduce = post->reduce,
+                                    .dtype = post->dtype,
+                                    .node = node,
+                                    .inputs = inputs,
+                                    .weighted = post->weighted};
+    for (uint32_t covered = 0; covered < node.count; covered += inputs++->node.count)
+        job.input_count++;
+    return job;
+}
