@@ -71,6 +71,14 @@ static const element_t *element_of(ncclDataType_t type)
 
 /* --- work ------------------------------------------------------------------------------------- */
 
+static bool one_is_gone(const struct ncclComm *comm)
+{
+    for (unsigned i = 0; i < comm->ranks; i++)
+        if (atomic_load(&meeting_head(comm->meeting)->rank[i].aborted) != 0)
+            return true;
+    return false;
+}
+
 static bool all_have(const struct ncclComm *comm, bool took, uint64_t number)
 {
     const meeting_head_t *head = meeting_head(comm->meeting);
@@ -124,7 +132,7 @@ static bool run(work_t *work, bool demanded)
     if (self->comm->aborted)
         return true;
     if (self->never || self->comm->failed != ncclSuccess || !give(self) ||
-        !all_have(self->comm, false, self->number))
+        !all_have(self->comm, false, self->number) || one_is_gone(self->comm))
         return false;
     take(self);
     return true;

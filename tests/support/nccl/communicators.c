@@ -9,7 +9,6 @@
 
 static ncclComm_t all;
 static uint64_t asked;
-static _Thread_local unsigned grouped; /* ncclGroupStart less ncclGroupEnd */
 static _Thread_local bool
     aborted_busy; /* this thread has aborted one with work, outside of a group */
 
@@ -126,6 +125,15 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     NCCL_CALL(ncclCommInitRankConfig, init(comm, ranks, &id, rank, config));
 }
 
+/*  Whether all have taken what this member gave. */
+static bool is_finalized(const struct ncclComm *comm)
+{
+    bool taken = comm->finalized;
+    for (unsigned i = 0; i < comm->ranks; i++)
+        taken = taken && atomic_load(&meeting_head(comm->meeting)->rank[i].took) >= comm->requested;
+    return taken;
+}
+
 /* --- asking ----------------------------------------------------------------------------------- */
 
 static ncclResult_t find_twin(const struct ncclComm *comm)
@@ -155,7 +163,7 @@ static ncclResult_t ask(ncclComm_t comm, ncclResult_t *result)
     if (!is_known(comm))
         nccl_violation("a question about a communicator that is not there");
     *result = ncclInProgress;
-    if (comm->failed == ncclSuccess && ++asked == nccl_settings()->remote)
+    if (comm->complete && comm->failed == ncclSuccess && ++asked == nccl_settings()->remote)
         comm->failed = nccl_say(ncclRemoteError, "connection closed by remote peer 10.0.0.2<4711>");
     if (comm->failed == ncclSuccess && comm->questions > 0) {
         comm->questions--;
@@ -165,7 +173,7 @@ static ncclResult_t ask(ncclComm_t comm, ncclResult_t *result)
         comm->failed = find_twin(comm);
         comm->complete = true;
     }
-    if (comm->complete || comm->failed != ncclSuccess)
+    if (comm->failed != ncclSuccess || (comm->complete && !comm->finalized) || is_finalized(comm))
         *result = comm->failed;
     return ncclSuccess;
 }
@@ -180,7 +188,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result)
 /*  A thread that aborts one after the other would wait for work of the next one. */
 static void check_abort(const struct ncclComm *comm)
 {
-    if (comm->unfinished == 0 || grouped > 0)
+    if (comm->unfinished == 0)
         return;
     if (aborted_busy)
         nccl_violation("communicators with work in streams are aborted one by one");
@@ -198,9 +206,24 @@ static ncclResult_t end(ncclComm_t comm)
             break;
         }
     comm->aborted = true;
-    atomic_store(&nccl_own(comm)->aborted, 1);
+    if (!is_finalized(comm))
+        atomic_store(&nccl_own(comm)->aborted, 1);
     nccl_let_go(comm);
     return ncclSuccess;
+}
+
+/*  It is complete when all have taken what this member gave. */
+static ncclResult_t finalize(ncclComm_t comm)
+{
+    ncclResult_t result = nccl_check(comm);
+    comm->finalized = result == ncclSuccess;
+    (void)nccl_delay(comm);
+    return result == ncclSuccess ? ncclInProgress : result;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+    NCCL_CALL(ncclCommFinalize, finalize(comm));
 }
 
 /*  One that fails aborts all the same, as calls that free do. */
@@ -208,24 +231,6 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     ncclResult_t chosen = nccl_begin(CALL_ncclCommAbort), result = end(comm);
     return nccl_end(chosen != ncclSuccess ? chosen : result);
-}
-
-ncclResult_t ncclGroupStart(void)
-{
-    NCCL_CALL(ncclGroupStart, (grouped++, ncclSuccess));
-}
-
-static ncclResult_t end_group(void)
-{
-    if (grouped == 0)
-        nccl_violation("a group ends that has not begun");
-    grouped--;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclGroupEnd(void)
-{
-    NCCL_CALL(ncclGroupEnd, end_group());
 }
 
 __attribute__((destructor)) static void check_left(void)

@@ -16,7 +16,7 @@ struct ncclComm {
     uint64_t requested;            /* collectives */
     uint64_t unfinished;           /* of these */
     ncclResult_t failed;
-    bool complete, aborted;
+    bool complete, finalized, aborted;
 };
 
 meeting_rank_t *nccl_own(const struct ncclComm *comm);

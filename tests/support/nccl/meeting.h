@@ -24,8 +24,8 @@ typedef struct {
     _Atomic uint64_t joined;     /* 1: it is there */
     unsigned char device[16];    /* the uuid of its device */
     _Atomic uint64_t gave, took; /* so many collectives: its values are there; it has the result */
-    _Atomic uint64_t aborted;
-    meeting_call_t calls[2]; /* of the last two collectives */
+    _Atomic uint64_t aborted;    /* 1: what it gave is gone */
+    meeting_call_t calls[2];     /* of the last two collectives */
 } meeting_rank_t;
 
 typedef struct {

@@ -247,7 +247,7 @@ static int check_real(void)
     char text[512], version[32];
     if (tnd_nccl_library(&library, &error) != TND_OK ||
         tnd_cuda_devices_count(&devices, NULL) == TND_OK) {
-        puts("there is no NCCL, or there is a device");
+        puts("NCCL is missing, or a device is present");
         return SKIPPED;
     }
     printf("NCCL %s, %s\n", tnd_nccl_version_text(library->version, version, sizeof version),
