@@ -4,8 +4,9 @@
 #ifndef TND_RUNTIME_MEETING_ATTENDANCE_H
 #define TND_RUNTIME_MEETING_ATTENDANCE_H
 
-#include "runtime/meeting/meeting.h"
+#include "runtime/interface/link.h"
 #include "runtime/meeting/meeting_file.h"
+#include "runtime/meeting/meeting_place.h"
 #include "runtime/meeting/roster_text.h"
 
 /*  Rank 0 has the id that it will have in the run, which also answers those that come late. */
@@ -23,10 +24,14 @@ typedef struct {
     uint64_t return_ns;      /* until when a process that was lost may come again */
     tnd_roster_list_t list;  /* the result; its processes are allocated */
     char last[200];          /* why a connection came to nothing, for the error at the end */
+    char doubled[200];       /* of rank 0: two processes that had one rank */
     tnd_meeting_file_t file; /* with --meet: as rank 0 has written it; no addresses: not yet */
     uint32_t turn;           /* the address of it that is dialled */
     uint64_t turn_ns;        /* until when, unless it answers */
+    bool probes;             /* it looks for another leader, and wants no list */
     bool is_answered;        /* rank 0 refused this process */
+    bool is_reached;         /* a leader was connected */
+    uint64_t foreign_ns;     /* when to look whose the ports are; UINT64_MAX: not again */
     bool (*is_ended)(void);  /* of the wish */
     uint64_t ended_ns;       /* when this process knew it; 0: it does not */
     bool end_told;           /* to rank 0 */

@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/meeting/attendance.h"
+#include "runtime/meeting/foreign_ports.h"
 
 /*  After a refusal another process may get the port. */
 static const uint64_t again_ns = 200000000;
@@ -47,8 +48,9 @@ static tnd_status_t take_answer(tnd_attendance_t *self, const tnd_msg_t *msg, bo
     tnd_text_payload_reader_t reader;
     if (msg->note.number == TND_ROSTER_ANSWER_LIST)
         return tnd_roster_list_read(&self->list, msg->note.payload, self->error);
-    *seated_p = *seated_p || msg->note.number == TND_ROSTER_ANSWER_WAIT;
-    if (msg->note.number == TND_ROSTER_ANSWER_WAIT)
+    bool waits = msg->note.number == TND_ROSTER_ANSWER_WAIT;
+    *seated_p = *seated_p || (waits && !self->probes);
+    if (waits && !(self->probes && self->place->folder != NULL))
         return TND_AGAIN;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *why = tnd_text_payload_line(&reader);
@@ -68,6 +70,7 @@ static tnd_status_t take_word(tnd_attendance_t *self, tnd_arrival_t *arrival, ui
     tnd_status_t status = TND_AGAIN;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
+        self->is_reached = true;
         self->turn_ns = tnd_clock_now() + answer_ns;
         say(self, arrival->port, TND_ROSTER_COMES);
         break;
@@ -194,6 +197,26 @@ static tnd_meeting_end_t give_up(tnd_attendance_t *self)
     return TND_MEETING_MISSED;
 }
 
+/*  Rank 0 will find no port either.  Ports that were written may be those of a relay, which accepts before
+ *  its leader is there. */
+static bool has_no_port(tnd_attendance_t *self)
+{
+    const tnd_meeting_place_t *place = self->place;
+    if (tnd_clock_now() < self->foreign_ns)
+        return false;
+    self->foreign_ns = UINT64_MAX;
+    if (self->is_reached || place->folder != NULL || place->port_count == 1 ||
+        !tnd_foreign_ports_are_all(place->leader, place->ports, place->port_count))
+        return false;
+    (void)tnd_fail(
+        self->error,
+        "none of the %" PRIu32 " ports from %" PRIu32
+        " on that derive from the job is free at %s, because other programs listen there: "
+        "write `port:`",
+        place->port_count, place->ports[0], place->leader);
+    return true;
+}
+
 /*  Once this process was asked to end, rank 0 tells all.  Whether there was enough time for that. */
 static bool has_ended(tnd_attendance_t *self, bool seated)
 {
@@ -238,6 +261,9 @@ tnd_meeting_end_t tnd_attendance_follow(tnd_attendance_t *self)
             next = UINT64_MAX;
         else if (dial_by_file(self, tnd_clock_now(), &next) != TND_OK)
             return TND_MEETING_PLACE;
+        if (!seated && has_no_port(self))
+            return TND_MEETING_PORT;
+        next = !seated && self->foreign_ns < next ? self->foreign_ns : next;
         uint64_t until = seated ? UINT64_MAX : self->until_ns;
         if (tnd_attendance_wait(self, next < until ? next : until) != TND_OK)
             break;

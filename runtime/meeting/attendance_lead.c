@@ -123,8 +123,10 @@ static tnd_meeting_end_t take(tnd_attendance_t *self, tnd_roster_t *roster,
            : verdict == TND_ROSTER_ELSEWHERE ? TND_ROSTER_ANSWER_ELSEWHERE
                                              : TND_ROSTER_ANSWER_NO,
            tnd_text_payload_of("%s", text));
-    if (verdict == TND_ROSTER_DOUBLED)
+    if (verdict == TND_ROSTER_DOUBLED) {
         snprintf(self->last, sizeof self->last, "%.199s", text);
+        snprintf(self->doubled, sizeof self->doubled, "%.199s", text);
+    }
     if (verdict < TND_ROSTER_OTHER_SIZE || roster->is_closed)
         return TND_MEETING_HELD;
     tell_all(self, roster, TND_ROSTER_ANSWER_NO, text);
@@ -283,25 +285,41 @@ static void describe(tnd_attendance_t *self)
     }
 }
 
-/*  Whether another leader answers, where the file that is there says; *life_p: of the file, 0 if it
- *  is not a whole one. */
-static bool is_led(const tnd_attendance_t *self, uint64_t *life_p)
+/*  Whether a leader takes this process for a second one of rank 0: then it has its file, *life_p, or one of
+ *  the ports of `place`. */
+static bool is_led(tnd_attendance_t *self, tnd_meeting_place_t *place, uint64_t *life_p)
 {
-    tnd_error_t error;
+    tnd_error_t why;
     tnd_attendance_t probe = {
         .network = self->network,
         .context = self->context,
         .plan = self->plan,
-        .place = self->place,
+        .place = place,
         .own = self->own,
         .until_ns = tnd_clock_now() + probe_ns,
-        .error = &error,
+        .foreign_ns = UINT64_MAX,
+        .probes = true,
+        .error = &why,
     };
     (void)tnd_attendance_follow(&probe);
     if (probe.hub != NULL)
         tnd_hub_close(&probe.hub, 0);
-    *life_p = probe.file.life;
+    *life_p = probe.file.life; /* 0 if it is not a whole one */
+    if (probe.is_answered)
+        (void)tnd_fail(self->error, "%s", why.text);
     return probe.is_answered;
+}
+
+/*  The ports before this one are those of others, perhaps of one that has come first with rank 0. */
+static bool has_twin(tnd_attendance_t *self)
+{
+    tnd_meeting_place_t before = *self->place;
+    uint64_t life;
+    before.port_count = 0;
+    before.name[0] = '\0';
+    while (before.ports[before.port_count] != self->list.port)
+        before.port_count++;
+    return before.port_count > 0 && is_led(self, &before, &life);
 }
 
 /*  A file that is there already is one of a leader that was killed, unless it answers. */
@@ -311,7 +329,7 @@ static tnd_meeting_end_t publish(tnd_attendance_t *self)
     self->file.port = self->list.port;
     while ((status = tnd_meeting_file_create(self->place, &self->file, self->error)) == TND_AGAIN) {
         uint64_t life;
-        if (is_led(self, &life)) {
+        if (is_led(self, self->place, &life)) {
             (void)tnd_fail(
                 self->error,
                 "--meet %.200s: another run meets there by the same name, `%.160s`: give "
@@ -337,6 +355,8 @@ tnd_meeting_end_t tnd_attendance_lead(tnd_attendance_t *self)
     tnd_meeting_end_t end = listen_at(self);
     if (end == TND_MEETING_HELD && self->place->folder != NULL)
         end = publish(self);
+    else if (end == TND_MEETING_HELD && has_twin(self))
+        end = TND_MEETING_MISSED;
     if (end != TND_MEETING_HELD)
         return end;
     void *memory = tnd_allocate_zeroed(1, tnd_roster_bytes(self->own.size));

@@ -18,6 +18,9 @@
 /*  The last words have a time to leave. */
 static const uint64_t linger_ns = 2000000000;
 
+/*  How long rank 0 has to answer before it is looked whether its ports are those of other programs. */
+static const uint64_t foreign_wait_ns = 1000000000;
+
 /*  How much longer than others rank 0 may take to end a session whose hosts were lost. */
 static const uint64_t session_end_ns = 20000000000;
 
@@ -25,12 +28,14 @@ static tnd_meeting_end_t meet(tnd_attendance_t *self, bool again)
 {
     self->context = self->network->create();
     self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
+    self->foreign_ns = tnd_clock_now() + foreign_wait_ns;
     if (again && self->own.process.rank > 0)
         self->until_ns += session_end_ns;
     tnd_meeting_end_t end =
         self->own.process.rank == 0 ? tnd_attendance_lead(self) : tnd_attendance_follow(self);
+    bool has_words = self->is_reached || self->own.process.rank == 0;
     if (self->hub != NULL)
-        tnd_hub_close(&self->hub, linger_ns);
+        tnd_hub_close(&self->hub, has_words ? linger_ns : 0);
     self->network->destroy(&self->context); /* and with it the port is free */
     return end;
 }
@@ -122,6 +127,8 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     if (place.folder != NULL && self.own.process.rank == 0 && plan->restarts.run > 0)
         keep_file(&self, graph);
     renumber(launch, &self.list);
+    if (self.doubled[0] != '\0')
+        snprintf(launch->hint, sizeof launch->hint, "%s", self.doubled);
     tnd_graph_launched(graph, &self.list);
     free((void *)self.list.processes);
     error->text[0] = '\0';

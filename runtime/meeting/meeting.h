@@ -14,15 +14,6 @@
 #include "runtime/meeting/meeting_place.h"
 #include "runtime/plan/graph.h"
 
-typedef enum {
-    TND_MEETING_HELD,     /* or not needed */
-    TND_MEETING_PLACE,    /* it is not known where rank 0 is, or that is wrong */
-    TND_MEETING_TOPOLOGY, /* the topology does not fit the processes; see tnd_graph_errors too */
-    TND_MEETING_PORT,     /* rank 0 has no port */
-    TND_MEETING_MISSED,   /* a process did not come, or was refused */
-    TND_MEETING_ENDED     /* a process was asked to end; see tnd_meeting_wish_t */
-} tnd_meeting_end_t;
-
 /*  Tells the graph, before its check, how many processes were started. */
 void tnd_meeting_expect(tnd_graph_t *graph, const tnd_launch_t *launch);
 

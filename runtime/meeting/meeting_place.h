@@ -19,6 +19,16 @@ typedef struct {
     bool (*is_ended)(void);
 } tnd_meeting_wish_t;
 
+/*  How a meeting ends. */
+typedef enum {
+    TND_MEETING_HELD,     /* or not needed */
+    TND_MEETING_PLACE,    /* it is not known where rank 0 is, or that is wrong */
+    TND_MEETING_TOPOLOGY, /* the topology does not fit the processes; see tnd_graph_errors too */
+    TND_MEETING_PORT,     /* rank 0 has no port */
+    TND_MEETING_MISSED,   /* a process did not come, or was refused */
+    TND_MEETING_ENDED     /* a process was asked to end; see tnd_meeting_wish_t */
+} tnd_meeting_end_t;
+
 typedef struct {
     char leader
         [TND_ROSTER_TEXT]; /* address of rank 0, a number, IPv6 in brackets; "": see `folder` */

@@ -361,6 +361,22 @@ def test_both_sides_name_a_mistake(folder):
     for code, _, err in ended:
         same(code, 75, err)
         holds(err, "rank 1 (127.0.0.1) is one of 3 processes, and rank 0 one of 2")
+    leads = by_hand(3, TUNDISH_JOB=f"{NUMBER}.0")
+    ended = end(begin([TUNDISH, "run", path, over, "--set", "start_timeout=2s"], leads[:1] * 2))
+    same([code for code, _, _ in ended], [75, 75], ended)
+    for _, _, err in ended:
+        same(err.count("\n"), 1, err)
+        holds(err, "two processes have rank 0: one at the leader's machine, which came first, and one at 127.0.0.1")
+    same(sum("2 of 3 processes did not come: ranks 1, 2 within 2 s" in err for _, _, err in ended), 1, ended)
+    twins = begin([TUNDISH, "run", path, over], leads[:1] * 2 + leads[1:2])
+    until = time.monotonic() + 25
+    while twins[0].poll() is None and twins[1].poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    ended = end(twins + begin([TUNDISH, "run", path, over], leads[2:]))
+    same(sorted(code for code, _, _ in ended), [0, 0, 0, 75], ended)
+    for _, _, err in ended[:2]:
+        holds(err, "two processes have rank 0: ")
     three = by_hand(3, TUNDISH_JOB=f"{NUMBER}")
     twice = begin([TUNDISH, "run", path, over, "--set", "start_timeout=1s"], three[:1] + three[1:2] * 2)
     ended = end(twice)
@@ -441,9 +457,12 @@ def test_ports(folder):
         same([code for code, _, _ in ended], [0, 0], ended)
         same(int(ended_port(ended)), derived + 1)
     taken = [listen(derived + number) for number in range(16)]
-    ((code, _, err),) = end(begin([TUNDISH, "run", path, over], job[:1]))
-    same((code, err.count("\n")), (1, 1), err)
-    holds(err, f"none of the 16 ports from {derived} on that derive from the job is free: write `port:`")
+    began = time.monotonic()
+    for variables, why in (job[:1], ": write `port:`"), (job[1:], " at 127.0.0.1, because other programs listen there: write `port:`"):
+        ((code, _, err),) = end(begin([TUNDISH, "run", path, over], variables))
+        same((code, err.count("\n")), (1, 1), err)
+        holds(err, f"none of the 16 ports from {derived} on that derive from the job is free" + why)
+    assert time.monotonic() - began < 20  # long before start_timeout; less than 2 s where the machine is idle
     for one in taken:
         one.close()
 
