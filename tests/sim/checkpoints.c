@@ -84,9 +84,11 @@ void *sim_checkpoint_part(sim_t *self, uint32_t feeder, uint64_t step)
         uint32_t replica = words->first + i;
         words->kept[i] = !sim_chance(&self->disk_luck, 2);
         words->parts[i] = saved_of(self->actors[feeder].model[i]);
-        folder->there[replica] = words->kept[i];
-        if (!words->kept[i])
-            refuse(self, step);
+        if (!words->kept[i]) {
+            refuse(self, step); /* a file that was there before stays */
+            continue;
+        }
+        folder->there[replica] = true;
         folder->saved[replica] = words->parts[i];
         folder->models[replica] = self->actors[feeder].model[i];
     }
