@@ -2,10 +2,12 @@
 """`tundish up --on LIST --via COMMAND`: a process on each machine, here on addresses of loopback, by a script
 that does what a file of the machine says."""
 import os
+import pathlib
 import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from command import FEED, TUNDISH, arrays, holds, main, same, topology
@@ -124,18 +126,21 @@ def up_words(folder, via, *files):
 def test_a_machine_that_refuses_or_is_silent_is_named(folder):
     path, over = prepare(folder, top="start_timeout: 8s\n")
     draw = random.Random(31)
-    quick = [name for name, (_, words) in FAULTS.items() if "not answered" not in words]
-    for name in [*FAULTS, *draw.choices(quick, k=10)]:
-        does, words = FAULTS[name]
-        bad = draw.randrange(4) + 1
-        place = folder / f"127.0.0.{bad}.does"
-        place.write_text(does + "\n")
-        code, out, err = end(up(folder, path, over))
-        same(code, 75, (name, bad, err))
-        holds(err, f"tundish up: machine 127.0.0.{bad}: `{folder}/via 127.0.0.{bad} tundish run --sent` {words}")
-        same(err.count("tundish up: machine"), 1, (name, err))
-        place.unlink()
-        nothing_is_left(folder)
+    for name in FAULTS:
+        fails(folder, path, over, "127.0.0.", name, draw.randrange(4) + 1)
+
+
+def fails(folder, path, over, net, name, bad):
+    """One of four machines does not do what it should."""
+    does, words = FAULTS[name]
+    place = folder / f"{net}{bad}.does"
+    place.write_text(does + "\n")
+    code, out, err = end(up(folder, path, over, on=f"{net}[1-4]"))
+    same(code, 75, (name, bad, err))
+    holds(err, f"tundish up: machine {net}{bad}: `{folder}/via {net}{bad} tundish run --sent` {words}")
+    same(err.count("tundish up: machine"), 1, (name, err))
+    place.unlink()
+    nothing_is_left(folder)
 
 
 def test_min_machines_begin_without_one_that_refuses(folder):
@@ -272,7 +277,7 @@ def test_all_are_started_again_after_the_loss_of_the_first_machine(folder):
 NETWORK = """set -e
 mkdir -p /run/netns; mount -t tmpfs none /run/netns
 ip link add br0 type bridge; ip link set br0 up; ip link set lo up
-for i in 1 2 3; do
+for i in 1 2 3 4; do
     ip netns add h$i; ip link add v$i type veth peer name e$i; ip link set v$i master br0 up
     ip link set e$i netns h$i; ip -n h$i addr add 10.9.0.$i/24 dev e$i; ip -n h$i link set e$i up; ip -n h$i link set lo up
 done
@@ -280,8 +285,8 @@ done
 
 
 def in_network(folder, script):
-    """Runs a script beside three hosts, 10.9.0.1 to 10.9.0.3, each with a network of its own."""
-    return subprocess.run(["unshare", "-n", "-m", "sh", "-c", NETWORK + script], capture_output=True, text=True, timeout=60,
+    """Runs a script beside four hosts, 10.9.0.1 to 10.9.0.4, each with a network of its own."""
+    return subprocess.run(["unshare", "-n", "-m", "sh", "-c", NETWORK + script], capture_output=True, text=True, timeout=290,
                           env=clean(PATH=f"{folder}/bin:{os.environ['PATH']}"))
 
 
@@ -305,6 +310,33 @@ def test_machines_with_networks_of_their_own(folder):
     same(stream(done.stdout), wanted, done.stderr)
     holds(done.stderr, "rank 2 of 3 is host node2 (10.9.0.3); node0 leads at 10.9.0.1:")
     same(list((folder / "share").iterdir()), [])
+
+
+def random_faults(folder, rounds):
+    """Inside of a network: faults of the command, at random machines."""
+    draw, path, over = random.Random(rounds), folder / "graph.yaml", folder / "spmd.yaml"
+    names = list(FAULTS) if rounds > 5 else [name for name, (_, words) in FAULTS.items() if "not answered" not in words]
+    for _ in range(rounds):
+        name, bad = draw.choice(names), draw.randrange(4) + 1
+        began = time.monotonic()
+        fails(folder, path, over, "10.9.0.", name, bad)
+        print(f"{name} at 10.9.0.{bad}: {time.monotonic() - began:.1f} s", flush=True)
+    print("all are named")
+
+
+def test_faults_of_machines_with_networks_of_their_own(folder):
+    """TUNDISH_ALL_CASES: 20 of them, also such as are noticed by a time that passes."""
+    path, over = prepare(folder, top="start_timeout: 8s\n")
+    if os.getuid() != 0 or in_network(folder, "true").returncode != 0:
+        print("skipped: networks cannot be made")
+        return
+    over.write_text("insecure: true\n" + over.read_text())
+    via = folder / "via"
+    via.write_text(via.read_text().replace("shift\n", 'shift; set -- ip netns exec h${machine##*.} "$@"\n'))
+    rounds = 20 if os.environ.get("TUNDISH_ALL_CASES") else 4
+    done = in_network(folder, f"exec {sys.executable} {__file__} --inside {folder} {rounds}")
+    print(done.stdout)
+    holds(done.stdout, "all are named")
 
 
 def test_mistakes(folder):
@@ -343,4 +375,7 @@ def test_mistakes(folder):
         holds(done.stderr, "tundish run: --sent: ", "`tundish up --on`")
 
 
-main(globals())
+if sys.argv[1:2] == ["--inside"]:
+    random_faults(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+else:
+    main(globals())
