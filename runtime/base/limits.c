@@ -268,10 +268,18 @@ uint32_t tnd_processors_allowed_of(int process)
     return known ? (uint32_t)CPU_COUNT(&allowed) : 0;
 }
 
+uint32_t tnd_task_processors(void)
+{
+    const char *step = getenv("SLURM_STEP_ID"), *text = getenv("SLURM_CPUS_PER_TASK");
+    unsigned long count = step != NULL && text != NULL ? strtoul(text, NULL, 10) : 0;
+    return count < UINT32_MAX ? (uint32_t)count : 0;
+}
+
 double tnd_cores_allowed(void)
 {
     tnd_group_limits_t limits;
-    uint32_t processors = tnd_processors_allowed();
+    uint32_t processors = tnd_processors_allowed(), task = tnd_task_processors();
+    processors = task > 0 && task < processors ? task : processors;
     tnd_group_limits_read("", &limits);
     return limits.cores > 0 && limits.cores < processors ? limits.cores : processors;
 }

@@ -38,7 +38,9 @@ void tnd_group_names(const char *root, int process, char *text, size_t room);
 uint32_t tnd_processors_allowed(void);
 /*  Processors that another process may run on; 0: not known. */
 uint32_t tnd_processors_allowed_of(int process);
-/*  How many of them it may use at a time: its control group may allow less. */
+/*  Processors for each task of a step of Slurm, which need not confine its tasks to them; 0: not told. */
+uint32_t tnd_task_processors(void);
+/*  How many of them it may use at a time: its control group, or Slurm, may allow less. */
 double tnd_cores_allowed(void);
 
 #endif

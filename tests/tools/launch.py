@@ -166,6 +166,14 @@ def test_doctor_and_explain_print_it(folder):
         holds(out, "TF_CONFIG:1:2: not JSON")
 
 
+def test_a_task_uses_the_processors_that_slurm_gives_it(folder):
+    path = graph(folder)
+    path.write_text(path.read_text().replace("ops: []", "workers: auto, ops: []"))
+    task = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1", "SLURM_STEP_NODELIST": "c1", "SLURM_CPUS_PER_TASK": "1"}
+    holds(start([TUNDISH, "validate", path], [task])[0][1], "ok: 4 instances of actors")
+    holds(start([TUNDISH, "doctor"], [task])[0][1], ", 1 for each task by SLURM_CPUS_PER_TASK")
+
+
 def test_a_drained_job_is_queued_again(folder):
     path = graph(folder)
     path.write_text(path.read_text().replace(".npy\"}}", ".npy\"}}, epochs: forever"))

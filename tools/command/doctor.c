@@ -69,6 +69,7 @@ static void look_at_cores(tnd_facts_t *facts)
         if (got)
             break;
     }
+    facts->task = tnd_task_processors();
     tnd_group_limits_read("", &facts->limits);
 }
 

@@ -37,10 +37,14 @@ static void advise(tnd_check_t *check, tnd_check_level_t level, const char *form
 static void judge_cores(const tnd_facts_t *facts, tnd_check_t *check)
 {
     const tnd_group_limits_t *limits = &facts->limits;
-    char quota[320] = "";
+    char quota[360] = "";
+    int used = 0;
     if (limits->cores > 0)
-        snprintf(quota, sizeof quota, ", %.4g of processor time allowed by %s", limits->cores,
-                 limits->cores_by);
+        used = snprintf(quota, sizeof quota, ", %.4g of processor time allowed by %s",
+                        limits->cores, limits->cores_by);
+    if (facts->task > 0)
+        snprintf(quota + used, sizeof quota - (size_t)used,
+                 ", %" PRIu32 " for each task by SLURM_CPUS_PER_TASK", facts->task);
     say(check, "cores", "%" PRIu32 " of %" PRIu32 " may be used%s", facts->allowed, facts->online,
         quota);
     if (facts->allowed == 1)

@@ -15,6 +15,7 @@
  *  something is impossible; "" if it is possible. */
 typedef struct {
     uint32_t online, allowed; /* processors of the machine; those that this process may use */
+    uint32_t task;            /* tnd_task_processors */
     tnd_group_limits_t limits;
     uint64_t memory_bytes, available_bytes;   /* of the machine; 0: unknown */
     uint64_t descriptors, descriptors_max;    /* soft and hard limit; UINT64_MAX: none */
