@@ -310,14 +310,15 @@ static bool is_led(tnd_attendance_t *self, tnd_meeting_place_t *place, uint64_t 
     return probe.is_answered;
 }
 
-/*  The ports before this one are those of others, perhaps of one that has come first with rank 0. */
+/*  The ports before this one, or all, are those of others, perhaps of one that has come first with rank 0. */
 static bool has_twin(tnd_attendance_t *self)
 {
     tnd_meeting_place_t before = *self->place;
     uint64_t life;
     before.port_count = 0;
     before.name[0] = '\0';
-    while (before.ports[before.port_count] != self->list.port)
+    while (before.port_count < self->place->port_count &&
+           before.ports[before.port_count] != self->list.port)
         before.port_count++;
     return before.port_count > 0 && is_led(self, &before, &life);
 }
@@ -355,7 +356,7 @@ tnd_meeting_end_t tnd_attendance_lead(tnd_attendance_t *self)
     tnd_meeting_end_t end = listen_at(self);
     if (end == TND_MEETING_HELD && self->place->folder != NULL)
         end = publish(self);
-    else if (end == TND_MEETING_HELD && has_twin(self))
+    else if (self->place->folder == NULL && has_twin(self))
         end = TND_MEETING_MISSED;
     if (end != TND_MEETING_HELD)
         return end;

@@ -362,12 +362,13 @@ def test_both_sides_name_a_mistake(folder):
         same(code, 75, err)
         holds(err, "rank 1 (127.0.0.1) is one of 3 processes, and rank 0 one of 2")
     leads = by_hand(3, TUNDISH_JOB=f"{NUMBER}.0")
-    ended = end(begin([TUNDISH, "run", path, over, "--set", "start_timeout=2s"], leads[:1] * 2))
-    same([code for code, _, _ in ended], [75, 75], ended)
-    for _, _, err in ended:
-        same(err.count("\n"), 1, err)
-        holds(err, "two processes have rank 0: one at the leader's machine, which came first, and one at 127.0.0.1")
-    same(sum("2 of 3 processes did not come: ranks 1, 2 within 2 s" in err for _, _, err in ended), 1, ended)
+    for port in [], ["--set", f"port={free_port()}"]:
+        ended = end(begin([TUNDISH, "run", path, over, "--set", "start_timeout=2s", *port], leads[:1] * 2))
+        same([code for code, _, _ in ended], [75, 75], ended)
+        for _, _, err in ended:
+            same(err.count("\n"), 1, err)
+            holds(err, "two processes have rank 0: one at the leader's machine, which came first, and one at 127.0.0.1")
+        same(sum("2 of 3 processes did not come: ranks 1, 2 within 2 s" in err for _, _, err in ended), 1, ended)
     twins = begin([TUNDISH, "run", path, over], leads[:1] * 2 + leads[1:2])
     until = time.monotonic() + 25
     while twins[0].poll() is None and twins[1].poll() is None:
