@@ -286,6 +286,8 @@ static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *erro
     (void)error;
     cache->stream = tnd_actor_stream(self);
     cache->lane = tnd_actor_instance(self)->lane;
+    uint64_t samples = needed_of(cache->stream, cache->lane);
+    tnd_count(&tnd_actor_statistics(self)->samples, samples != UINT64_MAX ? samples : 0);
     cache->block_pool = tnd_block_pool_new();
     cache->readers = tnd_peers_answering(self, cache->lane);
     cache->makers = tnd_peers_before(self, TND_ROLE_WORKER);
@@ -347,12 +349,14 @@ static void store_block(cache_t *cache, tnd_actor_t *self, const tnd_block_t *bl
     const uint64_t *samples = find_samples(cache, note->epoch, note->first, note->count);
     uint64_t before = cache->store != NULL ? tnd_sample_store_bytes(cache->store) : 0;
     tnd_mixed_rows_t rows = {.made = note};
-    uint32_t bad = 0, unkept = 0;
+    uint32_t bad = 0, kept = 0, unkept = 0;
     for (uint32_t i = 0; i < note->count; i++) {
         bool stored = has(cache, samples[i]);
         uint32_t first, some = tnd_mixed_rows_next(&rows, stored, &first);
         if (bad == note->bad_count || note->bad[bad] != i) {
-            unkept += !stored && !store_sample(cache, self, samples[i], block, first, some);
+            bool fits = !stored && store_sample(cache, self, samples[i], block, first, some);
+            kept += fits;
+            unkept += !stored && !fits;
             continue;
         }
         bad++;
@@ -367,6 +371,7 @@ static void store_block(cache_t *cache, tnd_actor_t *self, const tnd_block_t *bl
     uint64_t more = cache->store != NULL ? tnd_sample_store_bytes(cache->store) - before : 0;
     tnd_count(&statistics->bytes_copied, more);
     tnd_count(&statistics->kept, more);
+    tnd_count(&statistics->kept_samples, kept);
     tnd_count(&statistics->unkept, unkept);
 }
 

@@ -47,6 +47,8 @@ typedef enum {
     X(doubled, "tickets", "overdue tickets given to a second worker as well")                      \
     X(stored, "rows", "rows that a cache handed on from its store")                                \
     X(kept, "bytes", "rows in the store of a cache")                                               \
+    X(kept_samples, "samples", "samples in it")                                                    \
+    X(samples, "samples", "different samples of an epoch, which it may store; 0: not known")       \
     X(unkept, "samples", "samples that did not fit into it, in each epoch")                        \
     X(faults, "page faults", "by its thread that waited for a disk: no page cache had the rows")   \
     X(step, "steps", "the last step it had to do with")

@@ -56,7 +56,7 @@ typedef struct {
 /*  Fills the names of a fault from an actor, whose page may be NULL; `device` may be NULL. */
 void tnd_fault_of(tnd_fault_t *self, tnd_cause_t cause, const tnd_seen_t *who,
                   const tnd_device_page_t *device);
-/*  Adds a word, which the braces call `name`.  Without room for it, the word is empty. */
+/*  Adds a word, which the braces call `name`.  Texts longer than the room are cut. */
 void tnd_fault_word(tnd_fault_words_t *words, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /*  Fills sentence and action from the entry of the cause.  The names and the time of the fault must be

@@ -604,24 +604,35 @@ static void say_cache_limit(const tnd_statistics_t *page, double share, tnd_verd
                     tnd_quantity_size((uint64_t)((double)page->kept / share), size));
 }
 
+/*  The part of its rows that a cache has in its store; 0: all, none, or it is not known.  Without the
+ *  number of samples, it is that of the rows which it handed on between the looks. */
+static double share_stored(const tnd_statistics_t *page, const tnd_statistics_t *old)
+{
+    double all = (double)page->samples, stored = (double)page->kept_samples;
+    if (page->samples == 0) {
+        all = (double)(page->rows_out - old->rows_out);
+        stored = (double)(page->stored - old->stored);
+    }
+    return page->unkept > 0 && page->stored > 0 && stored > 0 && stored < all ? stored / all : 0;
+}
+
 /*  A cache whose store is full, so that samples are made again. */
 static void say_full_cache(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     tnd_seen_t who;
     TND_EACH_ACTOR(view, who)
     {
-        const tnd_statistics_t *page = who.page, *old = tnd_run_view_before(view, &who);
-        if (!tnd_seen_has_role(&who, TND_ROLE_CACHE) || page->unkept == 0 || old == NULL)
-            continue;
-        double rows = (double)(page->rows_out - old->rows_out);
-        double stored = (double)(page->stored - old->stored);
-        if (stored <= 0 || stored >= rows)
+        const tnd_statistics_t *old = tnd_run_view_before(view, &who);
+        double share = tnd_seen_has_role(&who, TND_ROLE_CACHE) && old != NULL
+                           ? share_stored(who.page, old)
+                           : 0;
+        if (share <= 0)
             continue;
         tnd_verdict_say(
             verdict,
             "; the store of %s is full and has %.0f %% of its rows, the others are made again",
-            page->actor, 100 * stored / rows);
-        say_cache_limit(page, stored / rows, verdict);
+            who.page->actor, 100 * share);
+        say_cache_limit(who.page, share, verdict);
         return;
     }
 }

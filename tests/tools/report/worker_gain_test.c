@@ -187,6 +187,20 @@ Test(worker_gain, a_full_cache_is_named_with_the_limit_that_would_hold_all)
         "%s", verdict.sentence);
 }
 
+/*  Between the looks nearly all rows were made, as in the later part of an epoch. */
+Test(worker_gain, the_share_in_a_store_is_that_of_the_samples)
+{
+    pages[MEAN].samples = 1000;
+    pages[MEAN].kept_samples = 250;
+    cr_assert_not_null(
+        strstr(sentence_of_cache(1, 750),
+               "; the store of keep is full and has 25 % of its rows, the others are "
+               "made again: a `limit:` of about 12 MiB would hold all"),
+        "%s", verdict.sentence);
+    pages[MEAN].kept_samples = 1000;
+    cr_assert_null(strstr(sentence_of_cache(1, 750), "store"), "%s", verdict.sentence);
+}
+
 Test(worker_gain, a_cache_is_not_full_if_all_fits_or_in_its_first_epoch)
 {
     cr_assert_null(strstr(sentence_of_cache(3000, 0), "store"), "%s", verdict.sentence);
