@@ -8,13 +8,13 @@
 #include "runtime/base/allocation.h"
 #include "tools/cli/number_text.h"
 
-enum { BAR = 20, WIDE_FROM = 112 };
+enum { BAR = 20, WIDE_FROM = 112, BYTES = 8, WAITS = 14 };
 
 /*  Where the columns are. */
 typedef struct {
     bool wide;
-    unsigned name, name_width, host, host_width, state, time, bar, rows, queue, credit, since,
-        waits;
+    unsigned name, name_width, host, host_width, state, time, bar, rows, bytes_width, queue, credit,
+        since, waits;
 } columns_t;
 
 /*  The parts of the wide table: titles, and indices into TND_TIMES. */
@@ -25,6 +25,19 @@ static const struct {
              {"ORD", 3}, {"STEP", 4}, {"RED", 5}, {"RUNQ", 7}};
 
 enum { PARTS = sizeof parts / sizeof parts[0], PART_WIDTH = 5 };
+
+/*  Where columns begin, by their widths. */
+static void place(columns_t *at)
+{
+    at->host = at->name + at->name_width + 1;
+    at->state = at->host + at->host_width + (at->host_width > 0);
+    at->time = at->state + 2;
+    at->rows = at->time + (at->wide ? PARTS * PART_WIDTH : at->bar) + 1;
+    at->queue = at->rows + 9 + at->bytes_width;
+    at->credit = at->queue + 6;
+    at->since = at->credit + 7;
+    at->waits = at->since + 8;
+}
 
 static columns_t columns_of(const tnd_canvas_t *canvas)
 {
@@ -42,20 +55,21 @@ static columns_t columns_of(const tnd_canvas_t *canvas)
     columns_t at = {.wide = canvas->screen->columns >= WIDE_FROM, .name = 3};
     at.name_width = tnd_top_limited(name, 8, at.wide ? 20 : 12);
     at.name_width = whole > at.name_width ? (unsigned)whole : at.name_width;
-    at.host = at.name + at.name_width + 1;
     /* Of a long name, the host and parts of the bars make room. */
     bool crowded = !at.wide && at.name_width > 12;
     at.host_width =
         crowded && snapshot->host_count <= 1 ? 0 : tnd_top_limited(host, 4, at.wide ? 10 : 6);
-    at.state = at.host + at.host_width + (at.host_width > 0);
-    at.time = at.state + 2;
     at.bar = crowded ? tnd_top_limited(BAR + 12 - (at.name_width < 30 ? at.name_width : 30), 8, BAR)
                      : BAR;
-    at.rows = at.time + (at.wide ? PARTS * PART_WIDTH : at.bar) + 1;
-    at.queue = at.rows + 9 + (at.wide ? 8 : 0);
-    at.credit = at.queue + 6;
-    at.since = at.credit + 7;
-    at.waits = at.since + 8;
+    at.bytes_width = at.wide ? BYTES : 0;
+    place(&at);
+    /* In the wide table, the host makes room for what actors wait for, and then the bytes do. */
+    if (at.wide && at.waits + WAITS > canvas->screen->columns && snapshot->host_count <= 1)
+        at.host_width = 0;
+    place(&at);
+    if (at.wide && at.waits + WAITS > canvas->screen->columns)
+        at.bytes_width = 0;
+    place(&at);
     return at;
 }
 
@@ -90,7 +104,8 @@ static void print_heading(const tnd_canvas_t *canvas, unsigned row, const column
                              p == 0 && view->column == TND_SORT_BUSY ? TND_INK_SELECTED
                                                                      : TND_INK_BOLD,
                              parts[p].title);
-        tnd_screen_field(screen, row, at->rows + 9, 8, true, TND_INK_BOLD, "MB/S");
+        if (at->bytes_width > 0)
+            tnd_screen_field(screen, row, at->rows + 9, BYTES, true, TND_INK_BOLD, "MB/S");
     } else {
         tnd_screen_put(screen, row, at->time + 5, TND_INK_PLAIN, "%.*s", (int)at->bar - 5,
                        windows[window]);
@@ -136,9 +151,9 @@ static void print_numbers(const tnd_canvas_t *canvas, unsigned row, const column
     double rows = canvas->view->window == 60 && actor->minute_seconds > 0 ? actor->rows_minute
                                                                           : actor->rows_per_second;
     print_field(canvas, row, at->rows, 9, true, TND_INK_PLAIN, tnd_grouped(rows, text));
-    if (at->wide) {
+    if (at->bytes_width > 0) {
         snprintf(text, sizeof text, "%.1f", actor->bytes_per_second * 1e-6);
-        print_field(canvas, row, at->rows + 9, 8, true, TND_INK_PLAIN,
+        print_field(canvas, row, at->rows + 9, BYTES, true, TND_INK_PLAIN,
                     actor->bytes_per_second > 0 ? text : "-");
     }
     snprintf(text, sizeof text, "%" PRIu64, actor->queue);

@@ -38,11 +38,11 @@ static axis_t axis_of(const tnd_canvas_t *canvas)
     for (const tnd_top_actor_t *actor; (actor = tnd_top_next_of(canvas->snapshot, last)) != NULL;
          last = actor)
         longest = strlen(actor->actor) > longest ? strlen(actor->actor) : longest;
-    axis_t axis = {.name = tnd_top_limited(longest, 8, 20)};
+    unsigned others = 4 + NUMBERS + TND_TOP_MOMENTS, columns = canvas->screen->columns;
+    axis_t axis = {.name =
+                       tnd_top_limited(longest, 8, columns > others + 20 ? columns - others : 20)};
     axis.begin = axis.name + 4;
-    unsigned room = canvas->screen->columns > axis.begin + NUMBERS
-                        ? canvas->screen->columns - axis.begin - NUMBERS
-                        : 0;
+    unsigned room = columns > axis.begin + NUMBERS ? columns - axis.begin - NUMBERS : 0;
     axis.scale = tnd_top_limited(room / TND_TOP_MOMENTS, 1, 4);
     return axis;
 }

@@ -112,6 +112,25 @@ Test(draw, the_name_of_the_culprit_is_whole_in_80_columns)
     }
 }
 
+/*  Beside a name of 25 letters: on several hosts the bytes make room, on one its name does. */
+Test(draw, a_long_name_leaves_room_for_what_actors_wait_for)
+{
+    strcpy(actors[3].name, "preprocess_the_pictures.0");
+    strcpy(actors[3].waits, "order,input,window");
+    strcpy(run.verdict.actor, actors[3].name);
+    view.columns = 120;
+    for (run.host_count = 1; run.host_count <= 2; run.host_count++) {
+        int row = row_of(actors[3].name);
+        cr_assert_eq(row_of("order,input"), row);
+        cr_assert_geq(row_of("WAITS FOR"), 0);
+        cr_assert_eq(row_of(" HOST ") >= 0, run.host_count == 2);
+    }
+    strcpy(actors[3].name, "prep.0");
+    strcpy(run.verdict.actor, "prep.0");
+    cr_assert_geq(row_of(" HOST "), 0);
+    cr_assert_eq(row_of(" MB/S QUEUE"), row_of(" HOST "));
+}
+
 Test(draw, a_number_that_has_no_room_is_left_out_and_not_cut)
 {
     strcpy(actors[3].name, long_name);
@@ -286,6 +305,15 @@ Test(draw, other_runs_are_named_and_can_be_chosen)
     cr_assert_eq(view.run, 1);
     press("R");
     cr_assert_geq(row_of("1 graph"), 0);
+    press("R");
+    strcpy(runs[2].run, "twelve-with-a-rather-long-name");
+    view.columns = 80;
+    cr_assert_eq(row_of("run 2:05"), row + 3, "the time that is left is whole");
+    cr_assert_eq(row_of("twelve-with-a-rather-long"), row + 3);
+    cr_assert_eq(row_of("EPOCH"), -1);
+    view.columns = 120;
+    cr_assert_eq(row_of("twelve-with-a-rather-long-name"), row + 3);
+    cr_assert_eq(row_of("EPOCH"), row);
 }
 
 Test(draw, the_epoch_is_counted_from_0_and_what_ended_is_counted)
