@@ -9,7 +9,7 @@
 
 /*  What has not moved for this time, and for some of its usual times from one move to the next, is said
  *  not to move. */
-static const uint64_t still_ns = 2000000000;
+static const uint64_t still_ns = 1000000000;
 enum { USUAL_MOVES = 4 };
 
 /*  Copies the end of a text that is too long, as one word. */

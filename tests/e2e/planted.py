@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import ctypes
 import functools
+import gzip
 import inspect
 import json
 import os
@@ -50,6 +51,27 @@ actors:
   feed: {{kind: feeder, step: {{plugin: planted}}}}
 links:
   - read -> prep -> batch -> feed
+"""
+SPOOLED = """tundish: 1
+name: planted
+actors:
+  read: {{kind: reader, source: {{text: {{files: {folder}/lines.gz, max: 100, spool: {{dir: {folder}/spool, limit: 1GiB}}}}}}, epochs: 1000000}}
+  batch: {{kind: batcher, size: 16}}
+  feed: {{kind: feeder, step: {{plugin: planted}}}}
+links:
+  - read -> batch -> feed
+"""
+CACHED = """tundish: 1
+name: planted
+seed: 7
+actors:
+  read: {{kind: reader, source: {{plugin: planted, wide: 4096}}, epochs: 1000000}}
+  prep: {{kind: preprocessor, ops: [{{plugin: planted}}]}}
+  keep: {{kind: cache, limit: 4MiB}}
+  batch: {{kind: batcher, size: 16, block: 16 rows}}
+  feed: {{kind: feeder, step: {{plugin: planted}}}}
+links:
+  - read -> prep -> keep -> batch -> feed
 """
 INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
 SOURCE, OPERATION, STEP, SAVE, OPEN, PARTS = range(6)
@@ -436,6 +458,118 @@ def test_each_cause_has_a_test(make):
             continue
         found = globals().get(f"test_{test}", globals().get(f"full_{test}"))
         assert found and f'"{name}"' in inspect.getsource(found), (name, test)
+
+
+def start_spool_on_a_disk_that_stalls(run):
+    """Returns what is right."""
+    (run.folder / "word").write_text("write")
+    (run.folder / "lines.gz").write_bytes(gzip.compress(b"".join(b"%d\n" % i for i in range(1000000))))
+    (run.folder / "graph.yaml").write_text(SPOOLED.format(folder=run.folder))
+    run.start(STALL=str(run.folder / "word"), LD_PRELOAD=str(BUILD / "tests/stall.so"))
+    until(f"a spool\n{run.said()}", (run.folder / "spool").exists)
+    wanted = re.compile(rf"host local gets ready, for [\d.]+ m?s so far; read: \w+ .*, no progress for \d+ s(, now )?.*")
+    return lambda told: has("opening")(told) and any(
+        wanted.fullmatch(one["text"]) and "lines.gz" in one["text"] and " left" not in one["text"]
+        for one in told["faults"])
+
+
+def full_a_spool_to_a_disk_that_stalls_has_no_time_left(make):
+    with make() as run:
+        run.until(11, start_spool_on_a_disk_that_stalls(run))
+        (run.folder / "word").unlink()
+        run.flows()
+
+
+def start_full_cache(run):
+    """Returns what is right."""
+    (run.folder / "graph.yaml").write_text(CACHED.format())
+    run.turn(STEP, 0)
+    run.turn(OPERATION, 3000)
+    run.start()
+    run.flows()
+    wanted = re.compile(r"; the store of keep\.0 is full and has 2[4-6] % of its rows, the others are made again: "
+                        r"a `limit:` of about ([\d.]+) MiB would hold all")
+    def right(told):  # 1,000 rows of 16 KiB
+        found = wanted.search(told["sentence"])
+        return limits("work", "prep.0", 0.5)(told) and found and 15 < float(found[1]) < 17
+    return right
+
+
+def full_a_full_cache_is_named(make):
+    with make() as run:
+        run.until(FLOWS, start_full_cache(run), 60)
+
+
+@contextlib.contextmanager
+def quota_of(percent):
+    """The words that start a command in a group which may use so much of a processor, or None; its quota is that of a
+    group above it."""
+    version_1, version_2 = pathlib.Path("/sys/fs/cgroup/cpu"), pathlib.Path("/sys/fs/cgroup")
+    unified = (version_2 / "cgroup.controllers").exists()
+    group = (version_2 if unified else version_1) / f"tundish-planted-{os.getpid()}"
+    try:
+        (group / "below").mkdir(parents=True)
+        if unified:
+            (group / "cpu.max").write_text(f"{percent}000 100000")
+        else:
+            (group / "cpu.cfs_quota_us").write_text(f"{percent}000")
+    except OSError:
+        print("skipped: no group of processors can be made here")
+        yield None
+        return
+    try:
+        yield "sh", "-c", f'echo $$ > {group}/below/cgroup.procs; exec "$0" "$@"'
+    finally:
+        def gone():
+            with contextlib.suppress(OSError):
+                (group / "below").rmdir()
+            return not (group / "below").exists()
+        until("the end of the processes of a group", gone)
+        group.rmdir()
+
+
+def start_in_quota(run, inside):
+    """Returns what is right."""
+    run.turn(STEP, 0)
+    run.turn(OPERATION, 300, SPIN)
+    run.start(inside=inside)
+    run.flows()
+    return lambda told: limits("work", "prep.0", 0.5)(told) and told["limit"]["advice"] is None and any(
+        one["reason"] == "no_processor" and " allows 0.2 of them, and throttled it for " in one["evidence"] and
+        one["action"] == "give the run more processors by raising that limit" for one in told["faults"])
+
+
+def full_a_quota_is_named(make):
+    with quota_of(20) as inside, make() as run:
+        if inside:
+            run.until(10, start_in_quota(run, inside))
+            run.close()
+
+
+def full_a_worker_that_sleeps_is_named(make):
+    with make(prep=", workers: 2") as run:
+        run.turn(STEP, 0)
+        run.turn(OPERATION, 6000)
+        run.start()
+        run.flows()
+        subprocess.run([str(TUNDISH), "scale", "prep=1", "planted"], env=run.env, check=True, stdout=subprocess.DEVNULL)
+        run.until(FLOWS, lambda told: "waking a worker of prep (tundish scale prep=2 planted)" ==
+                  ((told["limit"] or {}).get("advice") or ""))
+
+
+def full_what_a_device_does_itself_is_the_limit(make):
+    for sim, reason, share in (("step: 20ms", "step", 0.8), ("step: 1ms, to_device: 2kB/s", "transfer", 0.5)):
+        with make(speed="fast", feed=f", devices: [sim:0], sim: {{{sim}}}") as run:
+            run.start()
+            run.flows()
+            verdict = run.until(FLOWS, limits(reason, "feed", share))
+            assert verdict["device"] == "sim:0", verdict
+    with make(speed="fast", feed=", devices: [sim:0], sim: {step: 2ms}") as run:
+        run.turn(OPERATION, 6000)
+        run.start()
+        run.flows()
+        run.until(FLOWS, lambda told: limits("work", "prep.0")(told) and
+                  re.search(r"; sim:0 waits for rows 9\d % of the time", told["sentence"]))
 
 
 def full_what_one_more_worker_gives(make):

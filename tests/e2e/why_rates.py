@@ -256,6 +256,49 @@ def lane_of_four(run):
     return (10, 11), has("hangs", host="b")
 
 
+def opens(run):
+    run.turn(planted.OPEN, 0, HANG)
+    run.start()
+    run.strikes(planted.OPEN)
+    return (11,), has("opening", host="local")
+
+
+def spool(run):
+    return (11,), planted.start_spool_on_a_disk_that_stalls(run)
+
+
+def full_cache(run):
+    right = planted.start_full_cache(run)
+    # The first epoch, in which the store fills, has 1,000 rows.
+    planted.until("the second epoch", lambda: run.seconds() > 5)
+    return FLOWS, right
+
+
+def quota(run):
+    inside = run.kept_open.enter_context(planted.quota_of(20))
+    if inside is None:
+        return FLOWS, lambda told: True
+    run.kept_open.callback(run.close)
+    return (10,), planted.start_in_quota(run, inside)
+
+
+def away(run):
+    run.start("a")
+    (run.folder / "other").mkdir()
+    run.start("b", XDG_RUNTIME_DIR=str(run.folder / "other"))
+    run.flows()
+    run.kill(signal.SIGSTOP, "b")
+    planted.until("links that were silent", lambda: (run.look()[1] or {"flows": True})["flows"] is False)
+    return (11,), has("away", host="b")
+
+
+def control(run):
+    run.start()
+    run.flows()
+    run.kept_open.enter_context(planted.held_thread(run.processes[""].pid, "control"))
+    return (10, 11), has("control", host="local")
+
+
 SIM = ", devices: [sim:0], sim: {%s}"
 LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1 each}\n"
                   "  b: {actors: [read, prep, batch], lanes: 1 each}\n", "top": "lanes: 2",
@@ -300,6 +343,12 @@ CELLS = {
     "checkpoints fail": (fails_to_store, {"top": "checkpoint: {{dir: {folder}/kept, every: 3 steps}}"}),
     "half of the rows are bad": (bad_rows, {}),
     "hung reader of one lane of four": (lane_of_four, FOUR),
+    "a source is opening": (opens, {}),
+    "a spool to a disk that stalls": (spool, {}),
+    "a full cache": (full_cache, {}),
+    "a quota of a fifth": (quota, {}),
+    "a host is away": (away, {"hosts": WORKER}),
+    "the control thread hangs": (control, {}),
     "hung step of one replica": (replica(0, HANG, (11,), has("hangs", actor="feed@c")), TWO),
 }
 
@@ -336,8 +385,8 @@ def cells(names):
                 if "top" in words_:
                     words_["top"] = words_["top"].replace("{folder}", kept).replace("{{", "{") \
                         .replace("}}", "}")
-                with open_run(speed=speed, **words_) as run:
-                    run.kept = pathlib.Path(kept)  # the {folder} of `top`
+                with open_run(speed=speed, **words_) as run, contextlib.ExitStack() as stack:
+                    run.kept, run.kept_open = pathlib.Path(kept), stack  # the {folder} of `top`
                     try:
                         took, wrong, told = judge(run, plant)
                     except Exception as error:  # a run that does not begin is a cell, too
