@@ -63,6 +63,7 @@ typedef struct {
     tnd_device_ops_t ops;
     const tnd_pjrt_plugin_t *plugin;
     void *device;
+    tnd_device_facts_t facts; /* what the plugin said when it was opened */
     program_t *programs;
     tnd_error_t failure; /* the first of an upload; text "" before */
     uint32_t under_way;  /* uploads */
@@ -585,28 +586,37 @@ static tnd_status_t pjrt_finished(tnd_device_t *base, tnd_stage_t *stage, tnd_er
     return TND_OK;
 }
 
-static void pjrt_facts(tnd_device_t *base, tnd_device_facts_t *facts)
+/*  What the plugin says of the device. */
+static void ask_facts(pjrt_t *self)
 {
-    pjrt_t *self = (pjrt_t *)base;
     of_args_t description = {.size = sizeof description, .thing = self->device};
     text_args_t kind = {.size = sizeof kind};
     memory_args_t memory = {.size = sizeof memory, .device = self->device};
-    *facts = (tnd_device_facts_t){.numa_node = -1};
-    facts->bytes_moved = atomic_load_explicit(&self->bytes_moved, memory_order_relaxed);
-    facts->link_ns = atomic_load_explicit(&self->link_ns, memory_order_relaxed);
-    for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)
-        facts->calls[i] = atomic_load_explicit(&self->calls[i], memory_order_relaxed);
+    tnd_device_facts_t *facts = &self->facts;
+    facts->numa_node = -1;
     if (call(self, CALL_Device_GetDescription, &description, "", NULL) == TND_OK) {
         kind.thing = description.result;
         if (call(self, CALL_DeviceDescription_Kind, &kind, "", NULL) == TND_OK)
-            snprintf(facts->name, sizeof facts->name, "%.*s%s",
-                     (int)(kind.length < 40 ? kind.length : 40), kind.text,
-                     atomic_load(&self->casts_on_host) ? ", casts on the host" : "");
+            snprintf(facts->name, sizeof facts->name, "%.*s",
+                     (int)(kind.length < 40 ? kind.length : 40), kind.text);
     }
     if (call(self, CALL_Device_MemoryStats, &memory, "", NULL) == TND_OK && memory.limit.set) {
         facts->memory = (uint64_t)memory.limit.value;
         facts->memory_free = (uint64_t)(memory.limit.value - memory.used);
     }
+}
+
+/*  Called after each step: the plugin was asked when the device was opened. */
+static void pjrt_facts(tnd_device_t *base, tnd_device_facts_t *facts)
+{
+    pjrt_t *self = (pjrt_t *)base;
+    *facts = self->facts;
+    if (facts->name[0] != '\0' && atomic_load(&self->casts_on_host))
+        strcat(facts->name, ", casts on the host");
+    facts->bytes_moved = atomic_load_explicit(&self->bytes_moved, memory_order_relaxed);
+    facts->link_ns = atomic_load_explicit(&self->link_ns, memory_order_relaxed);
+    for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)
+        facts->calls[i] = atomic_load_explicit(&self->calls[i], memory_order_relaxed);
 }
 
 static uint32_t pjrt_count(char *why, size_t room)
@@ -631,6 +641,7 @@ static tnd_status_t pjrt_open(tnd_device_t **self_p, uint32_t ordinal,
         self->ops.can |= TND_DEVICE_POINTERS;
     self->base = (tnd_device_t){.ops = &self->ops, .ordinal = ordinal};
     self->device = self->plugin->devices[ordinal];
+    ask_facts(self);
     *self_p = &self->base;
     return TND_OK;
 }
