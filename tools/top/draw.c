@@ -209,7 +209,7 @@ static void put_second_line(const tnd_canvas_t *canvas)
              snapshot->bytes_per_second * 1e-6);
     if (tnd_time_left_text(snapshot->epoch_left_ns, snapshot->run_left_ns, left)[0] != '\0')
         snprintf(fields[2].text, sizeof fields[2].text, "   %s", left);
-    fields[3] = count_field("bad", snapshot->quarantined);
+    fields[3] = count_field("bad", snapshot->bad);
     fields[4] = count_field("again", snapshot->again);
     fields[5] = count_field("lost", snapshot->lost);
     checkpoint_fields(snapshot, &fields[6]);

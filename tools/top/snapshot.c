@@ -553,7 +553,7 @@ static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, ui
     self->run_left_ns = goes_on ? page->run_left_ns : 0;
     self->step = page->step;
     self->rows = page->rows;
-    self->quarantined = page->bad;
+    self->bad = page->bad;
     self->checkpoint_step = page->checkpoint_step;
     self->checkpoint_seconds = page->checkpoint_ns != 0 ? seconds_of(now, page->checkpoint_ns) : -1;
 }

@@ -123,7 +123,7 @@ typedef struct {
     double age_seconds;
     char waiting_for[128], chain[48];
     uint32_t chains, lanes, processes, running_chain;
-    uint64_t epoch, step, rows, quarantined, lost, again, doubled;
+    uint64_t epoch, step, rows, bad, lost, again, doubled;
     uint64_t checkpoint_step;
     double checkpoint_seconds;           /* less than 0: not known */
     uint64_t epoch_left_ns, run_left_ns; /* until they end; 0: not known */

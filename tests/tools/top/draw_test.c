@@ -200,7 +200,7 @@ Test(draw, the_header_keeps_its_parts_apart)
     run.epoch = 127;
     run.checkpoint_step = 12345;
     run.checkpoint_seconds = 12;
-    run.quarantined = 123456;
+    run.bad = 123456;
     for (view.columns = 80; view.columns <= 140; view.columns++) {
         tnd_top_draw(&view, &run, NULL, &screen);
         char *first = tnd_screen_text(&screen, 0), *second = tnd_screen_text(&screen, 1);
