@@ -60,6 +60,12 @@ const tnd_option_t tnd_feeder_options[] = {
          "consecutive replicas of a device that share one model: their steps run one after the "
          "other, what they post is added as it comes, and `apply` runs once for all of them.  The "
          "result has the same bits (Keras: gradient_accumulation_steps)"},
+    {TND_OPTION(tnd_feeder_options_t, apply, ENUM, TUNE), .fallback = "reduced",
+     .choices = "reduced|early",
+     .help =
+         "when `apply` of a step runs: when all that was posted is reduced, or early, while it is "
+         "on its way between hosts; then `apply` calls tnd_replica_await for each posting before "
+         "it uses the result, so that updates and transfers overlap.  The bits are the same"},
     {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .table = &step_table,
      .help =
          "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},

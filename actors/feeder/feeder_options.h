@@ -6,7 +6,7 @@
 
 #include "actors/plan/kind_options.h"
 
-enum { TND_FEEDER_OPTIONS = 12 };
+enum { TND_FEEDER_OPTIONS = 13 };
 extern const tnd_option_t tnd_feeder_options[TND_FEEDER_OPTIONS];
 
 #endif

@@ -100,6 +100,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
         .accumulate = tnd_feeder_plan_accumulate(plan, feeder->own),
+        .early = feeder->options->apply == TND_APPLY_EARLY,
         .devices = feeder->devices,
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,

@@ -137,12 +137,16 @@ typedef struct {
 #define TND_DEPTH_AUTO 0
 #define TND_DEPTH_MOST 1024 /* as its range says */
 
+/*  When `apply` of a step runs. */
+typedef enum { TND_APPLY_REDUCED, TND_APPLY_EARLY } tnd_apply_t;
+
 typedef struct {
     uint64_t depth; /* or TND_DEPTH_AUTO */
     uint64_t spare;
     uint64_t gather;                /* threads, or TND_GATHER_AUTO: runtime/feed/gatherers.h */
     tnd_strings_t devices;          /* as the actor names them; those of a host are in the plan */
     uint64_t accumulate;            /* consecutive replicas that share a model */
+    int apply;                      /* tnd_apply_t */
     const tnd_step_options_t *step; /* NULL: none */
     const tnd_cast_options_t *cast; /* NULL: none */
     const tnd_sim_options_t *sim;   /* NULL: as by default */

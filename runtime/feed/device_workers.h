@@ -43,6 +43,7 @@ typedef struct {
     uint32_t replicas, first, count; /* of the run; carried here */
     /*  So many consecutive replicas share a model; it divides those of each device.  0: as 1. */
     uint32_t accumulate;
+    bool early; /* `apply` runs while what was posted is on its way, and awaits what it uses */
     const char *const
         *devices;      /* by local replica: "cpu:0"; replicas of one device are consecutive */
     uint32_t depth;    /* slots */

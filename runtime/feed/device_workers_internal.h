@@ -63,11 +63,12 @@ typedef struct worker {
     bool steps;                      /* whether its last job was a step */
     pthread_t thread;
     bool started;
-    uint64_t seq, syncs; /* jobs and rounds without rows so far ... */
-    uint64_t turn;       /* ... and both together */
-    uint32_t meeting;    /* of this turn */
-    bool begun;          /* the `start` of its task was called */
-    job_t *job;          /* of this turn */
+    uint64_t seq, syncs;          /* jobs and rounds without rows so far ... */
+    uint64_t turn;                /* ... and both together */
+    uint32_t meeting;             /* of this turn */
+    tnd_collective_round_t *open; /* that `apply` has not awaited; NULL: none */
+    bool begun;                   /* the `start` of its task was called */
+    job_t *job;                   /* of this turn */
 } worker_t;
 
 /*  The condition of a wait: a count of the group has reached, or passed, `number`. */
@@ -218,6 +219,16 @@ void tnd_device_workers_free_sync(tnd_device_workers_t *self);
 bool tnd_device_workers_run_sync(worker_t *worker, job_t *job);
 bool tnd_device_workers_start_task(worker_t *worker, const job_t *job);
 void tnd_device_workers_continue_sync(worker_t *worker, job_t *job);
+/*  Whether what was posted may be used until `end_use`; call that in any case. */
+bool tnd_device_workers_use_posts(tnd_device_workers_t *self);
+void tnd_device_workers_end_use(tnd_device_workers_t *self);
+/*  Rounds that `apply` awaits (device_workers_early.c). */
+bool tnd_device_workers_is_early(const tnd_device_workers_t *self);
+bool tnd_device_workers_begin_round(worker_t *worker, tnd_collective_round_t *round);
+bool tnd_device_workers_end_round(worker_t *worker);
+bool tnd_device_workers_await_posting(tnd_replica_t *replica, uint32_t posting);
+/*  After `apply`.  Errors: TND_FAILED, after tnd_replica_error, if it has not awaited all. */
+tnd_status_t tnd_device_workers_check_awaited(worker_t *worker, tnd_replica_t *replica);
 /*  Runs a job, or a round without rows, on the program's thread. */
 void tnd_device_workers_run_here(tnd_device_workers_t *self, job_t *job);
 
@@ -233,11 +244,13 @@ typedef struct {
 void tnd_device_workers_begin(worker_t *worker, const job_t *job);
 /*  Calls it once for each model, with the first of the replicas that share it. */
 bool tnd_device_workers_each_model(worker_t *worker, const job_t *job, const part_t *part);
-/*  What was posted is reduced: the models may post again, each for all its replicas. */
+/*  What was posted is reduced. */
 void tnd_device_workers_clear_posts(const worker_t *worker);
+/*  From now on the first replica of each model posts and reports for all of that model. */
+void tnd_device_workers_lead_models(const worker_t *worker);
 /*  Reduces what was posted in a round of the job, then applies it, until nothing more is posted. */
 bool tnd_device_workers_apply_all(worker_t *worker, const job_t *job, tnd_collective_round_t *round,
-                                  const tnd_task_t *apply);
+                                  const tnd_task_t *task);
 /*  Runs a job on the replicas of a worker, on the calling thread; false: the group has stopped. */
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
 /*  Publishes what a thread does from now on, and records what it did before. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
@@ -148,7 +149,10 @@ void tnd_device_workers_begin(worker_t *worker, const job_t *job)
         replica->error[0] = '\0';
         replica->columns = NULL;
         replica->rows = replica->padded = 0;
-        replica->syncs = false;
+        replica->syncs = replica->applies = replica->under_way = false;
+        replica->reduced = 0;
+        replica->worker = worker;
+        replica->await = tnd_device_workers_await_posting;
         if (job->slot == NO_SLOT)
             continue;
         size_t at = (size_t)job->slot * group->config.count + i;
@@ -232,27 +236,27 @@ void tnd_device_workers_leave_posts(tnd_device_workers_t *self)
     tnd_futex_wait(&self->program, is_left, self, 0);
 }
 
-/*  Whether what was posted may be used until end_use.  `reducing` rises before the check that the
+/*  `reducing` rises before the check that the
  *  group is not dead, so that a program whose call ends because it is dead can wait until no thread
  *  uses its memory. */
-static bool use_posts(tnd_device_workers_t *group)
+bool tnd_device_workers_use_posts(tnd_device_workers_t *self)
 {
-    atomic_fetch_add(&group->reducing, 1);
-    return !atomic_load(&group->failed) && !atomic_load(&group->stopped);
+    atomic_fetch_add(&self->reducing, 1);
+    return !atomic_load(&self->failed) && !atomic_load(&self->stopped);
 }
 
-static void end_use(tnd_device_workers_t *group)
+void tnd_device_workers_end_use(tnd_device_workers_t *self)
 {
-    if (atomic_fetch_sub(&group->reducing, 1) == 1 && tnd_device_workers_dead(group))
-        tnd_futex_open(&group->program);
+    if (atomic_fetch_sub(&self->reducing, 1) == 1 && tnd_device_workers_dead(self))
+        tnd_futex_open(&self->program);
 }
 
 static bool reduce(worker_t *worker, tnd_collective_round_t *round)
 {
     tnd_device_workers_t *group = worker->group;
-    bool done = use_posts(group) &&
+    bool done = tnd_device_workers_use_posts(group) &&
                 group->collective->ops->reduce(group->collective, worker->number, round);
-    end_use(group);
+    tnd_device_workers_end_use(group);
     return done;
 }
 
@@ -286,10 +290,10 @@ static bool accumulate(worker_t *worker, const job_t *job, uint32_t local)
         return true;
     tnd_device_workers_show(worker, TND_DEVICE_REDUCE, replica->id, job->note.step,
                             tnd_clock_now());
-    bool may = use_posts(group);
+    bool may = tnd_device_workers_use_posts(group);
     if (may)
         tnd_partial_sums_add(&group->sums[local / share], &replica->posts);
-    end_use(group);
+    tnd_device_workers_end_use(group);
     return may;
 }
 
@@ -309,34 +313,65 @@ void tnd_device_workers_clear_posts(const worker_t *worker)
     tnd_device_workers_t *group = worker->group;
     uint32_t share = group->config.accumulate;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        group->replicas[i].reduced = group->replicas[i].posts.count;
+        group->replicas[i].under_way = false;
         group->replicas[i].posts.count = 0;
-        if (i % share != 0)
-            continue;
-        group->replicas[i].followers = share - 1;
-        tnd_partial_sums_clear(&group->sums[i / share]);
+        if (i % share == 0)
+            tnd_partial_sums_clear(&group->sums[i / share]);
     }
 }
 
-bool tnd_device_workers_apply_all(worker_t *worker, const job_t *job, tnd_collective_round_t *round,
-                                  const tnd_task_t *apply)
+void tnd_device_workers_lead_models(const worker_t *worker)
 {
-    const part_t part = {apply->context, apply->apply, "what follows the reduction",
-                         TND_DEVICE_APPLY};
-    bool any = false;
+    uint32_t share = worker->group->config.accumulate;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i += share)
+        worker->group->replicas[i].followers = share - 1;
+}
+
+/*  What is called as `apply`; the replicas of one model have posted through any of themselves. */
+typedef struct {
+    worker_t *worker;
+    const tnd_task_t *task;
+} apply_t;
+
+static tnd_status_t call_apply(void *context, tnd_replica_t *replica)
+{
+    const apply_t *self = context;
+    for (uint32_t i = 0; i <= replica->followers; i++)
+        replica[i].applies = true;
+    tnd_status_t status = self->task->apply(self->task->context, replica);
+    for (uint32_t i = 1; i <= replica->followers && status != TND_OK && replica->error[0] == '\0';
+         i++)
+        memcpy(replica->error, replica[i].error, sizeof replica->error);
+    return status == TND_OK ? tnd_device_workers_check_awaited(self->worker, replica) : status;
+}
+
+static bool reduce_round(worker_t *worker, const job_t *job, tnd_collective_round_t *round,
+                         bool early)
+{
+    tnd_device_workers_show(worker, TND_DEVICE_REDUCE, worker->group->replicas[worker->first].id,
+                            job->note.step, tnd_clock_now());
+    return early ? tnd_device_workers_begin_round(worker, round) : reduce(worker, round);
+}
+
+bool tnd_device_workers_apply_all(worker_t *worker, const job_t *job, tnd_collective_round_t *round,
+                                  const tnd_task_t *task)
+{
+    apply_t apply = {worker, task};
+    const part_t part = {&apply, call_apply, "what follows the reduction", TND_DEVICE_APPLY};
+    bool any = false, early = task->apply != NULL && job->slot != NO_SLOT &&
+                              tnd_device_workers_is_early(worker->group);
+    worker->open = NULL;
     do {
-        if (!posted(worker, job, &any))
+        if (!posted(worker, job, &any) || (any && !reduce_round(worker, job, round, early)))
             return false;
-        if (any) {
-            tnd_device_workers_show(worker, TND_DEVICE_REDUCE,
-                                    worker->group->replicas[worker->first].id, job->note.step,
-                                    tnd_clock_now());
-            if (!reduce(worker, round))
-                return false;
-        }
-        tnd_device_workers_clear_posts(worker);
-        if (part.call == NULL)
+        if (worker->open == NULL)
+            tnd_device_workers_clear_posts(worker);
+        if (task->apply == NULL)
             break;
-        if (!tnd_device_workers_each_model(worker, job, &part))
+        tnd_device_workers_lead_models(worker);
+        if (!tnd_device_workers_each_model(worker, job, &part) ||
+            !tnd_device_workers_end_round(worker))
             return false;
         any = worker->group->replicas[worker->first].posts.count > 0;
     } while (any);

@@ -45,6 +45,7 @@ static bool post(worker_t *worker, const job_t *job, const part_t *part, const t
 {
     tnd_device_workers_t *group = worker->group;
     tnd_device_workers_clear_posts(worker);
+    tnd_device_workers_lead_models(worker);
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
         group->replicas[i].syncs = true;
     return tnd_device_workers_each_model(worker, job, part) &&

@@ -195,10 +195,18 @@ static tnd_status_t add_one(tnd_replica_t *replica, tnd_posting_t posting, int w
     return TND_OK;
 }
 
+/*  What `apply` posts is a round of its own, so the one under way ends. */
+static bool end_round(tnd_replica_t *replica)
+{
+    return !replica->under_way || replica->await(replica, TND_POSTINGS_MAX);
+}
+
 /*  Posts to the reducer that the posting names, also for the replicas that follow. */
 static tnd_status_t add(tnd_replica_t *replica, const tnd_posting_t *posting, int weight)
 {
     size_t size = tnd_dtype_size(posting->dtype);
+    if (!end_round(replica))
+        return refuse(replica, "the run has ended");
     if (replica->posts.count == TND_POSTINGS_MAX)
         return refuse(replica,
                       "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
@@ -378,13 +386,55 @@ tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd
         (tnd_posting_t){.reduce = TND_GATHER, .dtype = dtype, .count = count, .from = data});
 }
 
+/*  Why it cannot wait for a posting, or TND_OK. */
+static tnd_status_t check_await(tnd_replica_t *replica, uint32_t posting)
+{
+    uint32_t count = replica->under_way ? replica->posts.count : replica->reduced;
+    if (!replica->applies)
+        return refuse(
+            replica,
+            "tnd_replica_await is for `apply`: while steps run it would wait for ever, because "
+            "replicas of one device run in turn, and the next one has not posted yet");
+    if (!replica->under_way && replica->posts.count > 0)
+        return refuse(
+            replica,
+            "what `apply` posts is reduced when it has returned, and it is called again: wait "
+            "for posting %" PRIu32 " then",
+            posting);
+    if (posting >= count)
+        return refuse(replica,
+                      "it waits for posting %" PRIu32 ", and has posted %" PRIu32
+                      " before this call of `apply`: the first one is number 0",
+                      posting, count);
+    return TND_OK;
+}
+
+tnd_status_t tnd_replica_await(tnd_replica_t *replica, uint32_t posting)
+{
+    TND_TRY(check_await(replica, posting));
+    if (!replica->under_way || posting < replica->awaited || replica->await(replica, posting))
+        return TND_OK;
+    return refuse(replica, "the run has ended");
+}
+
+/*  Gathers whose results are there. */
+static uint32_t gathers_of(const tnd_replica_t *replica)
+{
+    uint32_t count = 0;
+    if (replica->gathers == NULL || !replica->under_way)
+        return replica->gathers != NULL ? replica->gathers->count : 0;
+    for (uint32_t p = 0; p < replica->awaited; p++)
+        count +=
+            replica->posts.items[p].reduce == TND_GATHER && replica->posts.items[p].same == NULL;
+    return count;
+}
+
 const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                  size_t *count_p)
 {
     const tnd_gathers_t *gathers = replica->gathers;
     *count_p = 0;
-    if (gathers == NULL || gather >= gathers->count ||
-        (of >= gathers->replicas && of != TND_ALL_REPLICAS))
+    if (gather >= gathers_of(replica) || (of >= gathers->replicas && of != TND_ALL_REPLICAS))
         return NULL;
     const tnd_gathered_t *gathered = &gathers->items[gather];
     bool all = of == TND_ALL_REPLICAS;

@@ -53,6 +53,14 @@ struct tnd_replica {
     const void *const *weighing;              /* where the host has the rows of each column */
     uint32_t rows, padded;
     bool syncs;       /* it posts without rows, and counts as one */
+    bool applies;     /* `apply` runs, not `step` or what posts without rows */
+    bool under_way;   /* `apply` runs and has not awaited all of `posts` ... */
+    uint32_t awaited; /* ... but so many */
+    uint32_t reduced; /* postings of the round before */
+    void *worker;     /* for await: the thread that it runs on */
+    /*  Waits until the results of a posting of the round under way are there; TND_POSTINGS_MAX: ends that
+     *  round.  false: the run has ended. */
+    bool (*await)(tnd_replica_t *replica, uint32_t posting);
     uint64_t bounded; /* columns that are padded to a bound: bits */
     tnd_report_t *report;
     tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */

@@ -13,7 +13,7 @@
  *  One file in transport/collective/ and one line in collectives.def make a collective, which is found
  *  by name.
  *
- *  Threads: `reduce` on all device threads of the process, each with its own number; those under
+ *  Threads: `reduce`, `begin` and `await` on all device threads of the process, each with its own number; those under
  *  "actor" on the thread of the feeder's actor; `abort` on any; the others while none of these run.
  *
  *  Errors: the first failure of a member is told by `fail`, and ends it. */
@@ -92,11 +92,19 @@ typedef struct {
     /*  The replicas of a device thread have posted: reduces that with all other replicas.  Waits.
      *  false: it was aborted. */
     bool (*reduce)(tnd_collective_t *self, uint32_t thread, tnd_collective_round_t *round);
+    /*  In place of `reduce`, for steps that use one result while others are on their way; NULL, both, where
+     *  a round is reduced as a whole.  `begin` waits for the other threads of the process only.  `await`
+     *  waits until posting `posting`, and all before it, are where the replicas of this thread read them;
+     *  TND_POSTINGS_MAX ends the round, which every thread does.  Until then no thread posts.  false: it was
+     *  aborted. */
+    bool (*begin)(tnd_collective_t *self, uint32_t thread, tnd_collective_round_t *round);
+    bool (*await)(tnd_collective_t *self, uint32_t thread, tnd_collective_round_t *round,
+                  uint32_t posting);
     /*  What the last round gathered.  The same address for all rounds. */
     const tnd_gathers_t *(*gathers)(const tnd_collective_t *self);
-    /*  From now on no thread waits in `reduce`. */
+    /*  From now on no thread waits in those. */
     void (*abort)(tnd_collective_t *self);
-    /*  After an `abort`, when no thread is in `reduce` any more: gives back all buffers. */
+    /*  After an `abort`, when no thread is in them any more: gives back all buffers. */
     void (*leave)(tnd_collective_t *self);
     /*  Sets *self_p to NULL; NULL is allowed. */
     void (*free)(tnd_collective_t **self_p);

@@ -529,10 +529,18 @@ TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *redu
 /*  In `apply`: the result of gather number `gather`, counted from 0 in the order of posting: the
  *  elements of replica `of`, or of all with TND_ALL_REPLICAS.  Aligned to their type; valid until
  *  `apply` returns.
- *  Errors: NULL if that gather does not exist. */
+ *  Errors: NULL if that gather does not exist, or, with `apply: early`, was not waited for. */
 #define TND_ALL_REPLICAS UINT32_MAX
 TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                          size_t *count_p);
+/*  In `apply`: waits until the results of posting `posting` of this replica, and of those before it, are
+ *  there; the first posting of the step, or of the last call of `apply`, is number 0.  For `apply: early`
+ *  of the feeder, where `apply` runs while what was posted is on its way: it must not use what it posted,
+ *  nor change it, before it has waited, and waits for each posting that has a result.  What it posts itself
+ *  waits for all.  Without that option it returns at once.
+ *  Errors: TND_FAILED if it is not called in `apply`, for a posting that there is not, or when the run has
+ *  ended. */
+TND_API tnd_status_t tnd_replica_await(tnd_replica_t *replica, uint32_t posting);
 /*  Reports a number for progress, metrics and report: the sum over some rows, and the number of
  *  these rows.  The weighted mean over replicas and steps is shown.  At most 16 names per step, of
  *  at most 31 characters. */

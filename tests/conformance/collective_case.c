@@ -235,16 +235,18 @@ static void check_gathered(collective_case_t *run, const case_member_t *member, 
         end(run, "what was gathered is not what was posted");
 }
 
+/*  Postings [begin, end) of a replica. */
 static void check(collective_case_t *run, const case_member_t *member, uint32_t leaf,
-                  uint64_t round)
+                  uint64_t round, uint32_t begin, uint32_t end)
 {
     uint32_t gathers = 0;
-    for (uint32_t p = 0; run->checked && p < run->posts[leaf].count; p++) {
+    for (uint32_t p = 0; run->checked && p < end; p++) {
         const tnd_posting_t *post = &run->posts[leaf].items[p];
-        if (post->reduce != TND_GATHER)
+        if (post->reduce != TND_GATHER && p >= begin)
             check_reduced(run, leaf, round, p);
-        else if (post->same == NULL)
-            check_gathered(run, member, round, gathers++);
+        else if (post->reduce == TND_GATHER && post->same == NULL && p >= begin)
+            check_gathered(run, member, round, gathers);
+        gathers += post->reduce == TND_GATHER && post->same == NULL;
     }
 }
 
@@ -265,6 +267,43 @@ static bool begin_round(case_thread_t *self, uint64_t round)
     return meet(member, self->number);
 }
 
+/*  Replicas [first, past) are those of the thread. */
+static void check_own(const case_thread_t *self, uint64_t round, uint32_t begin, uint32_t end)
+{
+    const case_member_t *member = self->member;
+    uint32_t first = member->first + member->shares[self->number].first;
+    for (uint32_t leaf = first; leaf < first + member->shares[self->number].count; leaf++)
+        check(member->run, member, leaf, round, begin, end);
+}
+
+/*  Waits for some postings, other ones on each thread, and uses their results at once. */
+static bool reduce_early(const case_thread_t *self, uint64_t round)
+{
+    case_member_t *member = self->member;
+    const tnd_collective_ops_t *ops = member->run->ops;
+    uint32_t count = member->run->posts[member->first].count;
+    if (!ops->begin(member->collective, self->number, &member->round))
+        return false;
+    for (uint32_t p = 0, past = 0; p < count; p++) {
+        if ((p + self->number + round) % 3 == 0)
+            continue;
+        if (!ops->await(member->collective, self->number, &member->round, p))
+            return false;
+        check_own(self, round, past, p + 1);
+        past = p + 1;
+    }
+    return ops->await(member->collective, self->number, &member->round, TND_POSTINGS_MAX);
+}
+
+static bool reduce(const case_thread_t *self, uint64_t round)
+{
+    case_member_t *member = self->member;
+    const tnd_collective_ops_t *ops = member->run->ops;
+    return member->run->early && ops->begin != NULL
+               ? reduce_early(self, round)
+               : ops->reduce(member->collective, self->number, &member->round);
+}
+
 static void *device(void *context)
 {
     case_thread_t *self = context;
@@ -276,10 +315,9 @@ static void *device(void *context)
     for (uint64_t round = 0; self->ended && round < run->rounds; round++) {
         for (uint32_t leaf = first; leaf < past; leaf++)
             post(run, leaf, round);
-        self->ended = begin_round(self, round) &&
-                      run->ops->reduce(member->collective, self->number, &member->round);
-        for (uint32_t leaf = first; self->ended && leaf < past; leaf++)
-            check(run, member, leaf, round);
+        self->ended = begin_round(self, round) && reduce(self, round);
+        if (self->ended)
+            check_own(self, round, 0, run->posts[first].count);
     }
     pthread_mutex_lock(&run->lock);
     run->running--;

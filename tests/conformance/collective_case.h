@@ -59,6 +59,7 @@ struct collective_case {
     uint32_t
         absent; /* members, the last ones, that post nothing; the others are ended while they wait */
     bool spoil; /* results are of another shape */
+    bool early; /* threads await one posting after the other, where the collective can */
 
     case_member_t member[CASE_MEMBERS];
     tnd_postings_t posts[CASE_LEAVES];

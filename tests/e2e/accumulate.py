@@ -81,6 +81,17 @@ def test_two_processes_have_the_same_bits(folder):
             same(base, tundish("up", graph, two, *accumulate(number), env=ENV), f"{number} of {replicas}")
 
 
+def test_an_apply_that_awaits_each_result_has_the_same_bits(folder):
+    early = ["--set", "feed.apply=early"]
+    for large in 0, 3 * MIB:
+        graph, two = made(folder, 8, f", again: 1, start: 1, large: {large}", 130), folder / "two.yaml"
+        base = tundish("run", graph, env=ENV)
+        for number, devices in ((1, 1), (1, 4), (2, 2)):
+            same(base, tundish("run", graph, *early, *accumulate(number, devices), env=ENV), f"{number} on {devices} devices")
+            two.write_text(TWO.format(port=free_port()))
+            same(base, tundish("up", graph, two, *early, *accumulate(number, devices), env=ENV), f"{number} on {devices} devices of two")
+
+
 def test_a_run_resumes_with_another_number(folder):
     graph = made(folder)
     base = tundish("run", graph, env=ENV)

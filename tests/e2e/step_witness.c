@@ -210,6 +210,8 @@ static tnd_status_t post_again(witness_t *self, tnd_replica_t *replica)
 static tnd_status_t apply_again(witness_t *self, tnd_replica_t *replica)
 {
     size_t count;
+    if (tnd_replica_await(replica, 4) != TND_OK)
+        return TND_FAILED;
     const float *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
     self->posted = false;
     fold(self, self->norm, sizeof self->norm);
@@ -224,16 +226,27 @@ static tnd_status_t witness_apply(void *model, tnd_replica_t *replica)
     witness_t *self = model;
     if (self->posted)
         return apply_again(self, replica);
-    fold(self, self->sum, sizeof self->sum);
-    fold(self, self->mean, sizeof self->mean);
-    fold(self, self->most, sizeof self->most);
-    fold(self, self->least, sizeof self->least);
-    fold(self, self->total, sizeof self->total);
-    fold(self, self->half, sizeof self->half);
+    struct {
+        const void *data;
+        size_t size;
+    } results[] = {{self->sum, sizeof self->sum},     {self->mean, sizeof self->mean},
+                   {self->most, sizeof self->most},   {self->least, sizeof self->least},
+                   {self->total, sizeof self->total}, {self->half, sizeof self->half}};
+    uint32_t posted = 0;
+    for (; posted < sizeof results / sizeof *results; posted++) {
+        if (tnd_replica_await(replica, posted) != TND_OK)
+            return TND_FAILED;
+        fold(self, results[posted].data, results[posted].size);
+    }
+    posted += self->large_count > 0;
+    if (tnd_replica_await(replica, posted) != TND_OK)
+        return TND_FAILED;
     fold(self, &self->weighted, sizeof self->weighted);
     for (size_t i = 0; i < self->large_count; i += LARGE_STRIDE)
         self->hash = (self->hash ^ (uint64_t)self->large[i]) * 1099511628211u;
     size_t count;
+    if (tnd_replica_await(replica, posted + 1) != TND_OK)
+        return TND_FAILED;
     const int64_t *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
     if (all == NULL)
         return TND_FAILED;

@@ -89,7 +89,7 @@ def post_all(replica, count, posted):
 
 def check_all(replica, posted):
     for number, one in enumerate(posted[replica.id]):
-        got, wanted = numpy.asarray(one.result), expected(number, replica.step)
+        got, wanted = numpy.asarray(one.wait()), expected(number, replica.step)
         assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
         assert got.tobytes() == wanted.tobytes(), f"array {number}, {how_of(number)} of {wanted.dtype}: {got}, not {wanted}"
 
@@ -108,7 +108,7 @@ def train(feed, count):
             check_all(replica, posted)
             norms[replica.id] = replica.reduce("mean", numpy.array([2.0 ** replica.id]), "sum")
         elif replica.step == 0:
-            same(norms[replica.id].result[0], 15.0)
+            same(norms[replica.id].wait()[0], 15.0)
 
     while feed.run(step, apply):
         pass
@@ -263,7 +263,7 @@ def collect(feed):
         for name, got in together.result.items():
             wanted = numpy.concatenate([own(one)[name] for one in range(REPLICAS)], axis=1)
             same((got.numpy().dtype, got.numpy().tolist()), (wanted.dtype, wanted.tolist()))
-        same(numbers.result.numpy().tolist(), list(range(REPLICAS)))
+        same(numbers.wait().numpy().tolist(), list(range(REPLICAS)))
         steps.append(replica.step)
         again[replica.id] = replica.gather("mean", numpy.full(REPLICAS, 5, "u2"))
 
@@ -290,18 +290,18 @@ def halves(feed, shared=1):
         model.gradient[:] = numpy.random.default_rng([replica.id, replica.step]).uniform(-1, 1, size)
         model.whole_gradient[:], model.posted, model.stage = model.gradient, model.gradient.copy(), 0
         replica.scatter("mean", {"w": model.gradient})
-        replica.reduce("mean", model.whole_gradient)
+        model.last = replica.reduce("mean", model.whole_gradient)
 
     def apply(replica):
         model, share = models[replica.id // shared], replica.share(size)
         same((share.start, share.stop), (size * replica.id // REPLICAS, size * (replica.id + shared) // REPLICAS))
-        part, model.stage = model.gradient[share], model.stage + 1
+        part, model.stage, model.last = model.gradient[share], model.stage + 1, model.last.wait() is None
         if model.stage == 1:
             whole = model.posted.copy()
             whole[share] = model.whole_gradient[share]
             same(model.gradient.tobytes(), whole.tobytes())
             model.norm[0] = (part.astype("f8") ** 2).sum()
-            replica.reduce("mean", model.norm, "sum")
+            model.last = replica.reduce("mean", model.norm, "sum")
         elif model.stage == 2:
             scale = numpy.float32(min(1, 1 / model.norm[0] ** 0.5))
             for weights, momentum, gradient in ((model.weights[share], model.momentum[share], part),
@@ -309,7 +309,7 @@ def halves(feed, shared=1):
                 momentum *= numpy.float32(0.9)
                 momentum += gradient * scale
                 weights -= momentum
-            replica.gather_into("mean", [model.weights])
+            model.last = replica.gather_into("mean", [model.weights])
         else:
             same(model.weights.tobytes(), model.whole.tobytes())
 
@@ -363,15 +363,17 @@ def run_two(folder, what, count=0, reducers=("mean",), **settings):
 
 def test_arrays_of_many_types_are_reduced_as_by_numpy_in_one_process(folder):
     for devices in (1, 2, 4):
-        with tundish.feed(graph(folder, devices=devices)) as feed:
-            train(feed, 161)
+        for when in "reduced", "early":
+            with tundish.feed(graph(folder, devices=devices), settings={"feed.apply": when}) as feed:
+                train(feed, 161)
 
 
 def test_arrays_of_all_replicas_are_gathered(folder):
     for devices in (1, 2, 4):
         with tundish.feed(graph(folder, devices=devices)) as feed:
             collect(feed)
-    run_two(folder, "collect")
+    for when in "reduced", "early":
+        run_two(folder, "collect", **{"feed.apply": when})
     for values, words in ((numpy.array(1.0), "x: a single number has no axis"), (numpy.zeros(3), "has no axis 1")):
         with tundish.feed(graph(folder)) as feed:
             try:
@@ -403,6 +405,7 @@ def test_weights_whose_sum_overflows_are_refused(folder):
 def test_the_same_bits_come_from_two_processes_whatever_the_bucket(folder):
     for bucket in ("0B", "1KiB", "1MiB"):
         run_two(folder, "train", 161, **{"mean.bucket": bucket})
+    run_two(folder, "train", 161, **{"feed.apply": "early"})
 
 
 def test_4096_arrays_but_not_one_more(folder):
@@ -499,10 +502,53 @@ def test_rounds_without_rows_that_are_refused(folder):
 
 
 def test_the_halves_of_a_reduction_have_its_bits(folder):
-    run_two(folder, "halves")
+    for when in "reduced", "early":
+        run_two(folder, "halves", **{"feed.apply": when})
     for devices, shared in ((1, 1), (2, 1), (1, 4), (2, 2)):
         with tundish.feed(graph(folder, devices=devices), settings={"feed.accumulate": shared}) as feed:
             halves(feed, shared)
+
+
+def test_waits_that_are_not_possible_are_refused(folder):
+    posted = {}
+
+    def step(replica):
+        posted[replica.id] = replica.reduce("mean", numpy.ones(4)), replica.reduce("mean", numpy.ones(0))
+
+    def wait_at_once(replica):
+        replica.reduce("mean", numpy.ones(4)).wait()
+
+    def wait_for_own(replica):
+        posted[replica.id][0].wait()
+        replica.reduce("mean", numpy.ones(4)).wait()
+
+    def forget(replica):
+        posted[replica.id][0].wait() if replica.id < 3 else None
+
+    for devices in 1, 2:
+        for when, first, then, words in (
+                ("early", wait_at_once, None, "tnd_replica_await is for `apply`: while steps run it would wait for ever"),
+                ("reduced", wait_at_once, None, "tnd_replica_await is for `apply`"),
+                ("early", step, wait_for_own, "what `apply` posts is reduced when it has returned"),
+                ("early", step, forget, "of replica 3 on cpu:%d, step 0: with `apply: early` it waits for each posting before it uses "
+                 "the result, and it returned without that for number 0, 4 elements of f64 (mean)" % (devices - 1)),
+                ("reduced", step, forget, None)):
+            with tundish.feed(graph(folder, devices=devices), settings={"feed.apply": when}) as feed:
+                try:
+                    feed.run(step if first is None else first, then)
+                    assert words is None, words
+                except tundish.Error as error:
+                    holds(str(error), words)
+    for number, words in ((2, None), (3, "it waits for posting 3, and has posted 3 before this call of `apply`: the first")):
+        def step_three(replica):
+            replica.same("mean", {"a": numpy.ones(1), "b": numpy.ones(1)})
+            replica.reduce("mean", numpy.ones(1))
+        with tundish.feed(graph(folder), settings={"feed.apply": "early"}) as feed:
+            try:
+                feed.run(step_three, lambda replica: replica._await(number))
+                assert words is None, words
+            except tundish.Error as error:
+                holds(str(error), words)
 
 
 def test_halves_that_are_not_possible_are_refused(folder):

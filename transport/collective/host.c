@@ -298,13 +298,39 @@ static bool reduce_here(thread_t *thread, tnd_collective_round_t *round)
            (thread->number > 0 || tnd_host_collective_gather_equal(host, round));
 }
 
+static bool is_whole(const host_t *host)
+{
+    return host->config.count == host->config.replicas;
+}
+
 static bool host_reduce(tnd_collective_t *self, uint32_t number, tnd_collective_round_t *round)
 {
     host_t *host = (host_t *)self;
     thread_t *thread = &host->threads[number];
-    return host->config.count == host->config.replicas
-               ? reduce_here(thread, round)
-               : tnd_host_collective_exchange(thread, round);
+    return is_whole(host) ? reduce_here(thread, round)
+                          : tnd_host_collective_exchange(thread, round);
+}
+
+/*  If all replicas are here, nothing is on its way: the first thread that needs a result adds. */
+static bool host_begin(tnd_collective_t *self, uint32_t number, tnd_collective_round_t *round)
+{
+    host_t *host = (host_t *)self;
+    thread_t *thread = &host->threads[number];
+    thread->ended = false;
+    return is_whole(host) || tnd_host_collective_begin_exchange(thread, round);
+}
+
+static bool host_await(tnd_collective_t *self, uint32_t number, tnd_collective_round_t *round,
+                       uint32_t posting)
+{
+    host_t *host = (host_t *)self;
+    thread_t *thread = &host->threads[number];
+    if (thread->ended)
+        return !is_over(host);
+    if (!is_whole(host))
+        return tnd_host_collective_await_exchange(thread, round, posting);
+    thread->ended = true;
+    return reduce_here(thread, round);
 }
 
 static tnd_status_t host_join(tnd_collective_t **self_p, const tnd_collective_config_t *config,
@@ -374,6 +400,8 @@ const tnd_collective_ops_t tnd_collective_host = {
     .orders = 1 << TND_ORDER_TREE,
     .join = host_join,
     .reduce = host_reduce,
+    .begin = host_begin,
+    .await = host_await,
     .gathers = host_gathers,
     .abort = host_abort,
     .leave = host_leave,

@@ -293,34 +293,29 @@ static void compute_node(thread_t *thread, const node_t *node)
     }
 }
 
-/*  How far a thread has come with the pieces of an exchange. */
-typedef struct {
-    thread_t *thread;
-    uint32_t computed, copied;
-} progress_t;
-
-static bool may_compute(const progress_t *self)
+static bool may_compute(const thread_t *thread)
 {
-    const exchange_t *exchange = &self->thread->host->exchange;
-    if (self->computed == exchange->piece_count)
+    const exchange_t *exchange = &thread->host->exchange;
+    if (thread->computed == exchange->piece_count)
         return false;
-    if (self->thread->number > 0)
-        return self->computed < atomic_load_explicit(&exchange->begun, memory_order_acquire);
-    return exchange->before + self->computed -
+    if (thread->number > 0)
+        return thread->computed < atomic_load_explicit(&exchange->begun, memory_order_acquire);
+    return exchange->before + thread->computed -
                atomic_load_explicit(&exchange->closed, memory_order_acquire) <
            TND_PIECES_OPEN;
 }
 
-static bool may_copy(const progress_t *self)
+static bool may_copy(const thread_t *thread)
 {
-    const exchange_t *exchange = &self->thread->host->exchange;
-    return atomic_load_explicit(&exchange->pieces[self->copied].arrived, memory_order_acquire);
+    const exchange_t *exchange = &thread->host->exchange;
+    return thread->copied < exchange->piece_count &&
+           atomic_load_explicit(&exchange->pieces[thread->copied].arrived, memory_order_acquire);
 }
 
 static bool may_continue(const void *context)
 {
-    const progress_t *self = context;
-    return is_over(self->thread->host) || may_copy(self) || may_compute(self);
+    const thread_t *thread = context;
+    return is_over(thread->host) || may_copy(thread) || may_compute(thread);
 }
 
 /*  Takes memory for what will be sent. */
@@ -388,7 +383,7 @@ static void take_values(const thread_t *thread, const piece_t *piece)
     }
     for (uint32_t p = piece->posting; p < piece->posting + piece->postings; p++) {
         for (uint32_t i = thread->first; i < thread->first + thread->count; i++)
-            if (i == thread->first || posts->items[p].sharing == TND_SHARE_OUT ||
+            if (posts->items[p].sharing == TND_SHARE_OUT ||
                 !tnd_host_collective_shares_out(host, i, p))
                 take_posting(host, piece, i, p, values);
         values += elements_of(host, piece, p) * tnd_dtype_size(posts->items[p].dtype);
@@ -408,25 +403,25 @@ static void copy_piece(thread_t *thread, uint32_t number)
     tnd_host_collective_wake(thread->host);
 }
 
-/*  Results are copied first: their memory is used for later pieces. */
-static bool exchange_pieces(thread_t *thread)
+/*  Takes results until this thread has those of so many pieces.  They are copied first: their memory is
+ *  used for later pieces. */
+static bool take_pieces(thread_t *thread, uint32_t pieces)
 {
     host_t *host = thread->host;
-    progress_t self = {.thread = thread};
-    while (self.copied < host->exchange.piece_count) {
-        if (may_copy(&self))
-            copy_piece(thread, self.copied++);
-        else if (may_compute(&self))
-            compute_piece(thread, self.computed++);
+    while (thread->copied < pieces) {
+        if (may_copy(thread))
+            copy_piece(thread, thread->copied++);
+        else if (may_compute(thread))
+            compute_piece(thread, thread->computed++);
         else
-            tnd_futex_wait(&host->gate, may_continue, &self, 0);
+            tnd_futex_wait(&host->gate, may_continue, thread, 0);
         if (is_over(host))
             return false;
     }
     return true;
 }
 
-bool tnd_host_collective_exchange(thread_t *thread, tnd_collective_round_t *round)
+static bool begin_round(thread_t *thread, tnd_collective_round_t *round)
 {
     host_t *host = thread->host;
     exchange_t *exchange = &host->exchange;
@@ -437,14 +432,62 @@ bool tnd_host_collective_exchange(thread_t *thread, tnd_collective_round_t *roun
         prepare(host, round);
     if (!tnd_host_collective_meet(thread) || !posts_fit(thread, round))
         return false;
+    thread->computed = thread->copied = 0;
     if (thread->number == 0) {
         tnd_host_collective_gather_none(host);
         atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
     }
-    /* No thread posts again while another one copies. */
-    return exchange_pieces(thread) &&
+    return true;
+}
+
+/*  No thread posts again while another one copies. */
+static bool end_round(thread_t *thread, const tnd_collective_round_t *round)
+{
+    host_t *host = thread->host;
+    return take_pieces(thread, host->exchange.piece_count) &&
            (thread->number > 0 || tnd_host_collective_gather_equal(host, round)) &&
            tnd_host_collective_meet(thread);
+}
+
+bool tnd_host_collective_exchange(thread_t *thread, tnd_collective_round_t *round)
+{
+    return begin_round(thread, round) && end_round(thread, round);
+}
+
+bool tnd_host_collective_begin_exchange(thread_t *thread, tnd_collective_round_t *round)
+{
+    if (!begin_round(thread, round))
+        return false;
+    while (!is_over(thread->host) && may_compute(thread))
+        compute_piece(thread, thread->computed++);
+    return !is_over(thread->host);
+}
+
+/*  What another thread writes is there for all when the round has ended: gathers, and results in memory that
+ *  replicas of several threads share. */
+static bool needs_others(const thread_t *thread, uint32_t posting)
+{
+    const host_t *host = thread->host;
+    const tnd_postings_t *posts = posts_of(host, thread->first);
+    for (uint32_t p = 0; p <= posting && host->config.thread_count > 1; p++)
+        if (posts->items[p].reduce == TND_GATHER ||
+            tnd_host_collective_shares_out(host, thread->first, p))
+            return true;
+    return false;
+}
+
+bool tnd_host_collective_await_exchange(thread_t *thread, tnd_collective_round_t *round,
+                                        uint32_t posting)
+{
+    const exchange_t *exchange = &thread->host->exchange;
+    uint32_t pieces = thread->copied;
+    if (posting == TND_POSTINGS_MAX || needs_others(thread, posting)) {
+        thread->ended = true;
+        return end_round(thread, round);
+    }
+    while (pieces < exchange->piece_count && exchange->pieces[pieces].posting <= posting)
+        pieces++;
+    return take_pieces(thread, pieces);
 }
 
 static bool waits(const host_t *host)

@@ -64,6 +64,8 @@ typedef struct {
     struct host *host;
     uint32_t number, first, count; /* of the process; its replicas */
     uint64_t rounds, chunks;       /* so far; the same for all threads of a round */
+    uint32_t computed, copied;     /* pieces of the exchange */
+    bool ended;                    /* the round that was begun last */
     tnd_postings_t posted[2];      /* by its first replica in the last two rounds */
     tnd_reduction_parts_t parts;   /* scratch */
 } thread_t;
@@ -111,8 +113,13 @@ bool tnd_host_collective_shares_out(const host_t *host, uint32_t local, uint32_t
  *  known before memory for them is allocated. */
 bool tnd_host_collective_posts_late(const thread_t *thread, bool weighing);
 
-/*  Reduces with replicas of other processes (host_exchange.c); false: the member is over. */
+/*  Reduces with replicas of other processes (host_exchange.c): as a whole; or begins that, lets the actor
+ *  have what it may send, and later takes results until those of a posting are there.  false: the member is
+ *  over. */
 bool tnd_host_collective_exchange(thread_t *thread, tnd_collective_round_t *round);
+bool tnd_host_collective_begin_exchange(thread_t *thread, tnd_collective_round_t *round);
+bool tnd_host_collective_await_exchange(thread_t *thread, tnd_collective_round_t *round,
+                                        uint32_t posting);
 void tnd_host_collective_forget_exchange(host_t *host);
 bool tnd_host_collective_outgoing(tnd_collective_t *self, tnd_outgoing_t *outgoing);
 tnd_status_t tnd_host_collective_incoming(tnd_collective_t *self, tnd_actor_id_t reducer,

@@ -165,8 +165,15 @@ class Posted:
     """Arrays that were posted.  When `apply` runs, `result` has what became of them, as they were given: an array, a
     list or a dict.  Writable buffers and tensors of PyTorch have their results in place; for others it is a tensor."""
 
-    def __init__(self, result):
-        self.result = result
+    def __init__(self, result, replica=None, last=None):
+        self.result, self._replica, self._last, self._round = result, replica, last, replica and replica._round
+
+    def wait(self):
+        """In `apply`: waits until the result is there, and those of all that was posted before.  Only with `apply: early`
+        of the feeder is it not there at once.  Returns the result."""
+        if self._last is not None and not self._replica._has_ended(self._round):
+            self._replica._await(self._last)
+        return self.result
 
 
 def _flat(values, name):
@@ -258,7 +265,7 @@ class Posts:
     """The part of a replica that posts; a subclass has _inside(), the handle of a replica that may post."""
 
     def _begin_posts(self):
-        self._posted, self._unread, self._gathers = [], [], []
+        self._posted, self._unread, self._gathers, self._round, self._count = [], [], [], 0, 0
 
     def _post(self, values, name, call):
         handle, results, apart = self._inside(), [], False
@@ -267,16 +274,28 @@ class Posts:
             self._posted.append((array, path))
             if call(handle, array, path) != OK:
                 raise Refused
+            self._count += 1
             results.append(array.result)
             apart = apart or not array.writable
-        posted = Posted(_shaped(values, results) if results else values)
+        posted = Posted(_shaped(values, results) if results else values, self, self._count - 1 if results else None)
         if apart:
             self._unread.append(weakref.ref(posted))
         return posted
 
+    def _await(self, number):
+        if _library.replica_await(self._inside(), number) != OK:
+            raise Refused
+
+    def _has_ended(self, number):
+        """Whether all results of that round are there: it was not the last one, or `apply` has posted since."""
+        return number + 1 < self._round + (self._count > 0)
+
     def _take_gathers(self, handle):
         """Before `apply`: makes the results of what was gathered, whose memory is then taken back."""
         gathers, self._gathers = self._gathers, []
+        if gathers:
+            self._await(self._count - 1)
+        self._round, self._count = self._round + 1, 0
         for number, (posted, values, parts) in enumerate(gathers):
             first = sum(2 * len(before) for _, _, before in gathers[:number])
             posted.result = _shaped(values, [part.take(handle, first + 2 * i) for i, part in enumerate(parts)])
@@ -322,6 +341,7 @@ class Posts:
             parts.append(_Gather(array, path, axis))
         for part in parts:
             part.post(handle, reducer.encode())
+            self._count += 2
         posted = Posted(None)
         self._gathers.append((posted, values, parts))
         return posted
@@ -367,6 +387,7 @@ class Posts:
             size = array.count * _size(array.dtype)
             if _library.replica_same(self._inside(), reducer.encode(), text, array.address, size) != OK:
                 raise Refused
+            self._count += 1
 
 
 def _size(dtype):
