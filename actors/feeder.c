@@ -39,6 +39,7 @@ static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
     if (own->written == NULL)
         return;
     tnd_feeder_plan_check_devices(own, plan, diagnostics);
+    tnd_feeder_plan_check_collective(own, plan, diagnostics);
     tnd_step_plugin_check(own, plan, diagnostics);
 }
 

@@ -9,11 +9,11 @@
 #include "actors/plan/kind_options.h"
 #include "actors/plan/peers.h"
 #include "actors/plan/reduction_memory.h"
+#include "actors/plan/reduction_through.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/reducer.h"
 #include "runtime/host/actor.h"
-#include "runtime/interface/collective.h"
 #include "runtime/interface/kind.h"
 #include "runtime/posts/roots.h"
 #include "runtime/posts/tensor.h"
@@ -28,18 +28,27 @@ typedef struct {
     tnd_roots_t roots;
 } reducer_t;
 
-/*  By tnd_through_t. */
-static const char *const through_names[] = {"auto", "host", "nccl"};
-
 static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
                                  tnd_error_t *error)
 {
     const tnd_reducer_options_t *options = instance->options;
     const tnd_collective_ops_t *ops;
     int column;
-    TND_TRY(tnd_collective_find(&ops, through_names[options->through], (tnd_order_t)options->order,
-                                error));
+    TND_TRY(tnd_reduction_through(options, &ops, error));
     return tnd_reduction_weight_column(options, &stream->fed, &column, error);
+}
+
+static void reducer_check(const tnd_instance_t *own, const tnd_plan_t *plan,
+                          tnd_diagnostics_t *diagnostics)
+{
+    const tnd_reducer_options_t *options = own->options;
+    (void)plan;
+    if (options->order == TND_ORDER_ANY && own->written != NULL)
+        tnd_diagnostics_add(diagnostics, TND_T081_ANY_ORDER,
+                            tnd_topology_option_mark(own->written, "order"),
+                            "%s: NCCL chooses the order in which it adds, so the model is not "
+                            "reproducible",
+                            own->actor);
 }
 
 /*  Of each round that is open: the nodes of one feeder, and its word that it has the result. */
@@ -228,14 +237,13 @@ static const tnd_option_t options[] = {
      .choices = "tree|any",
      .help =
          "the order in which values are added: along a fixed tree over the replicas, which gives "
-         "the same bits on any devices and hosts, or any, which no collective of this version has"},
+         "the same bits on any devices and hosts, or any, which NCCL chooses"},
     {TND_OPTION(tnd_reducer_options_t, through, ENUM, PLACE), .fallback = "auto",
      .choices = "auto|host|nccl",
-     .help = "what carries and adds the values: the processors of the hosts, or NCCL, which this "
-             "version lacks; auto: what there is.  With `order: tree` the bits are the same"},
+     .help =
+         "what carries and adds the values: the processors of the hosts, or NCCL, for devices of "
+         "CUDA and with `order: any`; auto: NCCL if the order is any, else the hosts"},
 };
-
-_Static_assert(TND_ORDER_TREE == 0 && TND_ORDER_ANY == 1, "as the choices of `order`");
 
 const tnd_kind_t tnd_kind_reducer = {
     .spec =
@@ -257,6 +265,7 @@ const tnd_kind_t tnd_kind_reducer = {
             .inlet_count = 1,
         },
     .state_bytes = sizeof(reducer_t),
+    .check = reducer_check,
     .fits = reducer_fits,
     .estimate_memory = reducer_memory,
     .credit = reducer_credit,

@@ -10,6 +10,7 @@
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
 #include "actors/plan/reduction_memory.h"
+#include "actors/plan/reduction_through.h"
 #include "runtime/base/bounds.h"
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
@@ -141,6 +142,44 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
     }
 }
 
+/*  Where a reducer of the feeder says how values are reduced. */
+static tnd_mark_t mark_of_reduction(const tnd_plan_t *plan, const tnd_instance_t *own)
+{
+    uint32_t feeder = (uint32_t)(own - plan->instances);
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *reducer = &plan->instances[plan->edges[e].to];
+        if (plan->edges[e].from == feeder && reducer->kind->role == TND_ROLE_REDUCER &&
+            reducer->written != NULL)
+            return tnd_topology_option_mark(reducer->written, "order");
+    }
+    return (tnd_mark_t){0};
+}
+
+void tnd_feeder_plan_check_collective(const tnd_instance_t *own, const tnd_plan_t *plan,
+                                      tnd_diagnostics_t *diagnostics)
+{
+    const tnd_collective_ops_t *ops;
+    tnd_error_t error;
+    if (tnd_reduction_through_of_feeder(plan, (uint32_t)(own - plan->instances), &ops, &error) !=
+        TND_OK) {
+        tnd_placement_report(own, TND_T062_OPERATION, &error, diagnostics);
+        return;
+    }
+    if (ops == NULL || ops->usable == NULL)
+        return;
+    for (uint32_t i = 0; i < own->replica_count; i++) {
+        if (ops->usable(tnd_feeder_plan_device(plan, own, own->replica_first + i), &error) ==
+            TND_OK)
+            continue;
+        tnd_diagnostics_add(diagnostics, TND_T062_OPERATION, mark_of_reduction(plan, own),
+                            "%s: `order: any` is not possible on `%s`: %s", own->actor,
+                            plan->hosts[own->host].name, error.text);
+        tnd_diagnostics_help(diagnostics,
+                             "`order: tree` adds on the processors, with the same bits everywhere");
+        return;
+    }
+}
+
 static uint64_t rows_of(const tnd_plan_t *plan, const tnd_instance_t *own,
                         const tnd_batcher_options_t *batcher)
 {
@@ -246,6 +285,30 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
     return cast;
 }
 
+/*  Of each device, what a collective has for values that are under way. */
+static void add_collective(const tnd_plan_t *plan, const tnd_instance_t *own,
+                           tnd_memory_estimate_t *estimate)
+{
+    const tnd_collective_ops_t *ops;
+    const char *before = NULL;
+    uint64_t devices = 0;
+    if (tnd_reduction_through_of_feeder(plan, (uint32_t)(own - plan->instances), &ops, NULL) !=
+            TND_OK ||
+        ops == NULL || ops->host_bytes == 0)
+        return;
+    for (uint32_t i = 0; i < own->replica_count; i++) {
+        const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
+        if (device == before)
+            continue;
+        before = device;
+        devices++;
+        tnd_memory_estimate_add_device(estimate, device, ops->device_bytes, "values that %s adds",
+                                       ops->name);
+    }
+    tnd_memory_estimate_add(estimate, own->name, devices * ops->host_bytes,
+                            "values on their way to %s and back", ops->name);
+}
+
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
  *  that begin before them and end after them.  The same applies to a step whose tensors a program
  *  holds. */
@@ -295,4 +358,5 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
                                 tnd_step_reports_bytes(),
                             "reports of steps, until the leader has booked them");
     tnd_reduction_memory_of_feeder(plan, index, estimate);
+    add_collective(plan, own, estimate);
 }

@@ -31,6 +31,9 @@ uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan);
 /*  Reports the devices of a feeder that this machine does not have. */
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics);
+/*  Reports that what its reducers say cannot be done here. */
+void tnd_feeder_plan_check_collective(const tnd_instance_t *own, const tnd_plan_t *plan,
+                                      tnd_diagnostics_t *diagnostics);
 /*  Before init fails: reports, where it is written, that the device of a replica cannot be used.
  *  `replica` is counted from the first one carried here. */
 void tnd_feeder_plan_refuse_device(tnd_actor_t *self, uint32_t replica);

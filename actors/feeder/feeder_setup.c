@@ -9,6 +9,7 @@
 #include "actors/plan/peers.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
+#include "actors/plan/reduction_through.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/data/text_payload.h"
@@ -79,6 +80,9 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
         TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
                                             &feeder->stream->fed, &feeder->weights[r], error));
+    const tnd_collective_ops_t *collective;
+    TND_TRY(tnd_reduction_through_of_feeder(plan, (uint32_t)(feeder->own - plan->instances),
+                                            &collective, error));
     tnd_plan_buckets(&feeder->buckets, batcher);
     tnd_slot_layout_config_t layout =
         tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
@@ -120,6 +124,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .reducer_count = feeder->reducers.count,
         .weights = feeder->weights,
         .buckets = feeder->bucket_bytes,
+        .collective = collective,
         .wake = wake,
         .context = self,
         .stop_ns = tnd_feeder_plan_stop_ns(plan),

@@ -61,6 +61,7 @@ typedef struct {
     const int *weights; /* by reducer: the column that weights its means; -1: none.  NULL: none */
     const uint64_t *buckets; /* by reducer: bytes of values that several postings fill together at
                                 most.  NULL: each is reduced by itself */
+    const tnd_collective_ops_t *collective; /* what reduces; NULL: what adds along the tree */
     /*  Called on a device thread or the program's when the actor has something to do. */
     void (*wake)(void *context);
     void *context;

@@ -120,12 +120,12 @@ static void fail(void *context, const char *text)
 static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
 {
     const tnd_device_workers_config_t *config = &self->config;
-    const tnd_collective_ops_t *ops;
+    const tnd_collective_ops_t *ops = config->collective;
     self->threads = tnd_allocate_zeroed(self->worker_count, sizeof *self->threads);
     self->posts = tnd_allocate_zeroed(config->count, sizeof(tnd_postings_t *));
     for (uint32_t w = 0; w < self->worker_count; w++)
-        self->threads[w] =
-            (tnd_collective_thread_t){self->workers[w].first, self->workers[w].count};
+        self->threads[w] = (tnd_collective_thread_t){self->workers[w].first, self->workers[w].count,
+                                                     self->workers[w].device};
     for (uint32_t i = 0; i < config->count; i++)
         self->posts[i] = &self->replicas[i].posts;
     tnd_collective_config_t member = {.name = config->name,
@@ -139,7 +139,8 @@ static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
                                       .sums = self->sums,
                                       .buckets = config->buckets,
                                       .process = {meet, wake, fail, self}};
-    TND_TRY(tnd_collective_find(&ops, "auto", TND_ORDER_TREE, error));
+    if (ops == NULL)
+        TND_TRY(tnd_collective_find(&ops, "auto", TND_ORDER_TREE, error));
     TND_TRY(ops->join(&self->collective, &member, error));
     for (uint32_t i = 0; i < config->count; i++)
         self->replicas[i].gathers = ops->gathers(self->collective);

@@ -41,8 +41,13 @@ tnd_status_t tnd_collective_find(const tnd_collective_ops_t **ops_p, const char 
     if (!known)
         return tnd_fail(
             error,
-            "this program cannot reduce `through: %s`: it has %s only; write that, or `auto`",
+            "this program cannot reduce `through: %s`: it has %s; write one of these, or `auto`",
             through, list_names(names, sizeof names));
+    if (order == TND_ORDER_TREE)
+        return tnd_fail(error,
+                        "`through: %s` adds in any order, which changes bits: write `order: any` "
+                        "too, or leave out `through`",
+                        through);
     return tnd_fail(error, "`order: any` is not possible: what carries the values adds along the "
                            "tree; write `order: tree`, which gives the same bits everywhere");
 }

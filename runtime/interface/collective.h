@@ -22,6 +22,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/core/protocol/message.h"
+#include "runtime/interface/device.h"
 #include "runtime/posts/gathers.h"
 #include "runtime/posts/partial_sums.h"
 
@@ -34,6 +35,7 @@ typedef enum { TND_ORDER_TREE, TND_ORDER_ANY } tnd_order_t;
 /*  A device thread and its replicas, counted from the first one of the process. */
 typedef struct {
     uint32_t first, count;
+    const tnd_device_t *device; /* NULL: not known */
 } tnd_collective_thread_t;
 
 /*  One round of a step, of which there may be several.  The same one for all threads. */
@@ -85,7 +87,11 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    uint32_t orders; /* that it can add in: 1 << TND_ORDER_TREE and so on */
+    uint32_t orders;                   /* that it can add in: 1 << TND_ORDER_TREE and so on */
+    uint64_t host_bytes, device_bytes; /* for values under way, for each device thread */
+    /*  Whether this machine can use it for replicas on a device: its name, "cuda:0".  NULL: any can.
+     *  Errors: TND_FAILED with the reason, which names the device only if another would do. */
+    tnd_status_t (*usable)(const char *device, tnd_error_t *error);
     /*  Errors: TND_FAILED. */
     tnd_status_t (*join)(tnd_collective_t **self_p, const tnd_collective_config_t *config,
                          tnd_error_t *error);

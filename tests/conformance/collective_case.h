@@ -13,7 +13,7 @@
 #include "runtime/interface/collective.h"
 #include "runtime/posts/roots.h"
 
-enum { CASE_LEAVES = 16, CASE_MEMBERS = 8, CASE_POSTINGS = 64 };
+enum { CASE_LEAVES = 16, CASE_MEMBERS = 8, CASE_POSTINGS = 64, CASE_DEVICES = 8 };
 
 typedef struct collective_case collective_case_t;
 typedef struct case_member case_member_t;
@@ -40,6 +40,7 @@ struct case_member {
     tnd_collective_t *collective;
     uint32_t first, count, thread_count;
     tnd_collective_thread_t shares[2];
+    tnd_device_t devices[2];
     case_thread_t threads[2];
     const tnd_postings_t *posts[CASE_LEAVES];
     tnd_collective_round_t round;
@@ -55,7 +56,8 @@ struct collective_case {
     uint64_t bucket;
     size_t most; /* elements of the larger arrays */
     case_script_fn *script;
-    bool checked; /* all replicas post the same: results are compared */
+    const tnd_device_ops_t *device; /* of all replicas */
+    bool checked;                   /* all replicas post the same: results are compared */
     uint32_t
         absent; /* members, the last ones, that post nothing; the others are ended while they wait */
     bool spoil; /* results are of another shape */

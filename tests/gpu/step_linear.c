@@ -100,6 +100,7 @@ typedef struct {
 
 typedef struct {
     const loaded_calls_t *calls; /* NULL: on a processor */
+    CUdevice device;
     CUcontext context;
     CUmodule module;
     CUfunction linear, illegal, spin;
@@ -163,7 +164,7 @@ static tnd_status_t fail_as_told(linear_t *self, tnd_replica_t *replica)
     if (strcmp(self->fault, "unwaited") == 0)
         return spin_for(self, replica, self->other, never_ns);
     if (strcmp(self->fault, "reset") == 0)
-        TRY_CUDA(replica, cuDevicePrimaryCtxReset_v2, 0);
+        TRY_CUDA(replica, cuDevicePrimaryCtxReset_v2, self->device);
     return TND_OK;
 }
 
@@ -235,10 +236,11 @@ static void step_here(numbers_t *self, const float *x, const float *y, size_t ro
 
 /* --- the step --------------------------------------------------------------------------------- */
 
-static bool is_on_cuda(tnd_replica_t *replica)
+static bool is_on_cuda(tnd_replica_t *replica, CUdevice *device_p)
 {
     dl_managed_tensor_t *tensor = tnd_replica_dlpack(replica, "x");
     bool cuda = tensor != NULL && tensor->dl_tensor.device.device_type == DL_CUDA;
+    *device_p = cuda ? tensor->dl_tensor.device.device_id : 0;
     if (tensor != NULL)
         tensor->deleter(tensor);
     return cuda;
@@ -248,7 +250,7 @@ static tnd_status_t open_there(linear_t *self, tnd_replica_t *replica)
 {
     CUcontext popped;
     self->calls = test_cuda_calls();
-    TRY_CUDA(replica, cuDevicePrimaryCtxRetain, &self->context, 0);
+    TRY_CUDA(replica, cuDevicePrimaryCtxRetain, &self->context, self->device);
     TRY_CUDA(replica, cuCtxPushCurrent_v2, self->context);
     tnd_status_t status = set_up(self, replica);
     (void)self->calls->cuCtxPopCurrent_v2(&popped);
@@ -277,7 +279,7 @@ static tnd_status_t linear_step(void *model, tnd_replica_t *replica)
 {
     linear_t *self = model;
     size_t rows = tnd_replica_rows(replica);
-    if (self->calls == NULL && is_on_cuda(replica))
+    if (self->calls == NULL && is_on_cuda(replica, &self->device))
         TND_TRY(open_there(self, replica));
     if (self->calls != NULL)
         TND_TRY(step_there(self, replica));
@@ -337,7 +339,7 @@ static void release(const linear_t *self)
     if (self->module != NULL)
         (void)calls->cuModuleUnload(self->module);
     (void)calls->cuCtxPopCurrent_v2(&popped);
-    (void)calls->cuDevicePrimaryCtxRelease_v2(0);
+    (void)calls->cuDevicePrimaryCtxRelease_v2(self->device);
 }
 
 /*  After a fault nothing is released: what the context had is lost, or does not end. */

@@ -21,7 +21,7 @@ import json_schema
 from ps import SCHEMA
 from runs import PLUGINS, graph, Started
 
-KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results", "best", "partial_results", "labels",
+KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "reproducible", "seconds", "actors", "results", "best", "partial_results", "labels",
         "chains", "bad", "versions", "seed", "fingerprint", "look", "history", "ended",
         "checkpoints_failed", "checkpoint_failure"}
 

@@ -338,14 +338,19 @@ def test_how_a_reducer_adds_is_refused_where_this_program_cannot(folder):
         path = reducer(", through: nccl")
         code, _, err = run(command, path)
         same(code, 78, command)
-        holds(err, place("T062", path, "nccl") + ": mean: this program cannot reduce `through: nccl`: it has host "
-              "only; write that, or `auto`", "1 error")
-        for through in ("auto", "host"):
+        holds(err, place("T062", path, "nccl}") + ": mean: `through: nccl` adds in any order, which changes bits: write "
+              "`order: any` too, or leave out `through`", "1 error")
+        path = reducer(", through: host, order: any")
+        code, _, err = run(command, path)
+        same(code, 78, command)
+        holds(err, place("T062", path, "any}") + ": mean: `order: any` is not possible: what carries the "
+              "values adds along the tree; " + tree, "1 error")
+        for through in ("auto", "nccl"):
             path = reducer(f", through: {through}, order: any")
             code, _, err = run(command, path)
             same(code, 78, command)
-            holds(err, place("T062", path, "any}") + ": mean: `order: any` is not possible: what carries the "
-                  "values adds along the tree; " + tree, "1 error")
+            holds(err, place("T062", path, "any}") + ": feed: `order: any` is not possible on `local`: NCCL needs devices "
+                  "of CUDA, and a replica is on cpu:0", "`order: tree` adds on the processors", "1 error")
     code, _, err = run("validate", reducer(", order: ring"))
     same(code, 78)
     holds(err, "ring", "tree", "any")

@@ -6,6 +6,7 @@
 
 #include "actors/adapt/adaptation.h"
 #include "actors/plan/plan_queries.h"
+#include "actors/plan/reduction_through.h"
 #include "runtime/base/allocation.h"
 #include "runtime/option/option_print.h"
 #include "runtime/resources/descriptors.h"
@@ -120,6 +121,20 @@ static void print_lanes(const tnd_plan_t *plan, uint32_t chain)
     }
 }
 
+/*  What carries the values of each reducer, and why. */
+static void print_reducers(const tnd_plan_t *plan, uint32_t chain)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_reducer_options_t *options = instance->options;
+        const tnd_collective_ops_t *ops;
+        if (instance->chain == chain && instance->kind->role == TND_ROLE_REDUCER &&
+            tnd_reduction_through(options, &ops, NULL) == TND_OK)
+            printf("    %-10s through %s, because %s\n", instance->actor, ops->name,
+                   tnd_reduction_through_why(options));
+    }
+}
+
 static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_preflight_chain_t *known)
 {
     const tnd_chain_plan_t *chain = &plan->chains[index];
@@ -140,6 +155,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
                    ? host->devices[chain->carriers[r].device]
                    : "cpu:0");
     }
+    print_reducers(plan, index);
     print_lanes(plan, index);
     if (!known->known) {
         puts("    rows       known only to the host that has the files");
@@ -377,6 +393,26 @@ static void json_choices(const tnd_topology_t *topology, uint32_t chain)
     putchar(']');
 }
 
+static void json_reducers(const tnd_plan_t *plan, uint32_t chain)
+{
+    bool any = false;
+    printf(",\"reducers\":[");
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_reducer_options_t *options = instance->options;
+        const tnd_collective_ops_t *ops;
+        if (instance->chain != chain || instance->kind->role != TND_ROLE_REDUCER ||
+            tnd_reduction_through(options, &ops, NULL) != TND_OK)
+            continue;
+        tnd_json_begin(stdout, any, "actor", instance->actor);
+        tnd_json_member(stdout, "through", ops->name);
+        tnd_json_member(stdout, "why", tnd_reduction_through_why(options));
+        putchar('}');
+        any = true;
+    }
+    putchar(']');
+}
+
 static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     static const char *const feeds[] = {
@@ -389,6 +425,7 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
         tnd_json_member(stdout, "after", chain->after);
         tnd_json_member(stdout, "lanes", feeds[tnd_plan_feed(plan, c)]);
         json_choices(plan->topology, c);
+        json_reducers(plan, c);
         printf(",\"replicas\":[");
         for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
             const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];

@@ -764,7 +764,7 @@ const tnd_command_t tnd_command_run = {
         "changes nothing, and --requeue has Slurm start the job again.  Ctrl-C while it drains\n"
         "ends the run at once, even during a step or a read.  The report is written however the\n"
         "run ends; `ended` in it has exit code, outcome (done, drained, stopped, failed, lost,\n"
-        "unusable) and message.\n"
+        "unusable) and message, and `reproducible` is false if a reducer has `order: any`.\n"
         "\n"
         "--resume accepts other `epochs:`.  --evaluate runs only the feeders with `after:`, on\n"
         "the models of a checkpoint, also while another run writes checkpoints there; --watch\n"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/plan/reduction_through.h"
 #include "runtime/observe/statistics.h"
 #include "runtime/observe/tuning.h"
 #include "tools/cli/json.h"
@@ -229,6 +230,8 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account,
     fputc('{', out);
     print_chain(first, out);
     tnd_json_member(out, "model_digest", first->model[0] != '\0' ? first->model : NULL);
+    fprintf(out, ",\"reproducible\":%s",
+            tnd_reduction_is_reproducible(summary->plan) ? "true" : "false");
     double seconds = tnd_run_summary_seconds(first);
     double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
     double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
