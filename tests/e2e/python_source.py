@@ -11,9 +11,9 @@ import signal
 import subprocess
 import sys
 
-from faults import free_range, until
+from faults import free_range
 from named import in_folder, run_named
-from python_operations import interpreters, numpy
+from python_operations import interpreters, numpy, until
 from run import ROOT, TUNDISH, tundish
 
 ROWS = 1000

@@ -14,7 +14,11 @@ const tnd_command_t tnd_command_resume = {
     .operands = "[RUN]",
     .summary = "continues a run that `tundish pause` stopped",
     TND_TOUCH_ARGUMENTS,
-    .details = "The feeders start the next step.\n" TND_TOUCH_ELSEWHERE,
+    .details =
+        "The feeders of a run that `tundish pause` stopped start the next step.  A run that ended "
+        "or\n"
+        "was killed is continued by its own command, `tundish run FILE --resume`, if it saved\n"
+        "checkpoints: tundish help checkpoints.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_max = 1,
     .run = resume_run,
