@@ -1,5 +1,5 @@
-/*  Covers every option table of kinds, sources and operations: each table is consistent, so that a
- *  mistake is found here and not by the first user of the option. */
+/*  Covers every option table of kinds, sources, operations and optimizers: each table is consistent,
+ *  so that a mistake is found here and not by the first user of the option. */
 #include "runtime/option/option_print.h"
 #include "runtime/option/registry.h"
 
@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include "actors/optimizer/optimizers.h"
 #include "runtime/core/protocol/message_table.h"
 #include "runtime/topology/topology.h"
 
@@ -118,4 +119,16 @@ Test(tables, of_operations_are_consistent)
             cr_expect_lt(strcmp(ops[i - 1]->table.name, ops[i]->table.name), 0);
     }
     cr_expect_null(tnd_registry_op_table(count));
+}
+
+Test(tables, of_optimizers_are_consistent)
+{
+    size_t count = 0;
+    for (; tnd_optimizer_table(count) != NULL; count++) {
+        check_table(tnd_optimizer_table(count));
+        if (count > 0)
+            cr_expect_lt(
+                strcmp(tnd_optimizer_table(count - 1)->name, tnd_optimizer_table(count)->name), 0);
+    }
+    cr_expect_eq(count, 2);
 }
