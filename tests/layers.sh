@@ -8,7 +8,7 @@
 set -u
 cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
-    runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core runtime/core/host
+    runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core/parameters runtime/core runtime/core/host
     runtime/text runtime/notes runtime/option runtime/topology
     runtime/timing runtime/pages runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/posts runtime/interface runtime/feed runtime/resources runtime/meeting
     runtime/host

@@ -106,7 +106,12 @@
     X(ROSTER_CLOSED_EARLY, "the list of a launcher's processes is closed with one missing")        \
     X(RANK_GIVEN_TWICE, "a second process of a rank takes the place of the first")                 \
     X(RESUMED_ON_TWO_ROSTERS, "a process of an earlier roster is let into a run that was resumed") \
-    X(SECOND_SIGNAL_ENDS, "a signal that a launcher repeats ends a process that drains")
+    X(SECOND_SIGNAL_ENDS, "a signal that a launcher repeats ends a process that drains")           \
+    X(PUSH_APPLIED_TWICE, "a push that a replica repeats is applied once more")                    \
+    X(STALENESS_OFF_BY_ONE, "a step computes on parameters that are older by one step")            \
+    X(STEP_DEALT_TWICE, "a rewind deals steps that a replica holds to another one")                \
+    X(STEP_OF_THE_DEAD_FORGOTTEN, "the steps of a dead replica are not asked for again")           \
+    X(LEAST_STEP_WITHOUT_SLOT, "replicas keep no slot for the least step that is not applied")
 
 enum tnd_bug {
     TND_BUG_NONE,

@@ -220,6 +220,8 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     if (!self->violation[0])
         sim_resumptions_run(self, seed);
     if (!self->violation[0])
+        sim_parameters_run(self, seed);
+    if (!self->violation[0])
         run_guarded(self);
     for (uint32_t session = 1;
          !self->violation[0] && (self->leader_dead || self->feeder_dead || goes_on(self, session));

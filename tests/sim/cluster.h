@@ -307,6 +307,7 @@ typedef struct {
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t doubled;          /* blocks that came twice */
     uint64_t starts, left_out; /* of runs that lost a host; processes that such a start left out */
+    uint64_t pushes, redone;   /* applied to parameters; steps whose rows a dead replica had */
     uint64_t faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -424,6 +425,8 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask);
 void sim_roster_run(sim_t *self, uint64_t seed);
 /*  Besides: a run of such processes loses hosts and starts again (resumptions.c). */
 void sim_resumptions_run(sim_t *self, uint64_t seed);
+/*  Besides: replicas compute on the parameters of a holder (parameters.c). */
+void sim_parameters_run(sim_t *self, uint64_t seed);
 
 /*  trace.c and cluster.c */
 void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
