@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "runtime/base/bounds.h"
+#include "runtime/core/parameters/deals.h"
+#include "runtime/core/parameters/dealt_steps.h"
 #include "runtime/core/parameters/holder.h"
 #include "tests/sim/cluster.h"
 
@@ -30,25 +32,26 @@ typedef struct {
     word_t words[QUEUE];
 } queue_t;
 
-typedef enum { NONE, PARTIAL, WHOLE, SERVED, COMPUTED } progress_t;
-
 typedef struct {
     tnd_life_t life; /* 0: it is dead */
     bool up;         /* it has a connection to the holder */
     bool absent;     /* it is not started again */
     bool slow;
-    uint32_t generation;
-    progress_t progress[PLACES];
-    uint32_t lanes[PLACES]; /* that have sent their rows */
-    uint64_t value[PLACES]; /* served, then computed */
-    bool pushed[PLACES];    /* in this life: rows that come once more are not taken */
+    tnd_dealt_steps_t *machine;
+    bool runs; /* step `step` on `value` */
+    uint64_t step, value;
 } replica_t;
 
 typedef struct {
-    uint32_t generation;
-    uint64_t next;             /* step to send */
-    word_t deals[PLACES];      /* the last of each step */
-    tnd_life_t peer[REPLICAS]; /* that it is connected to; 0: to none */
+    tnd_life_t life; /* that it is connected to, or was last */
+    bool up;
+} peer_t;
+
+typedef struct {
+    tnd_deals_t deals;
+    tnd_deal_t memory[WINDOW];
+    uint64_t next; /* step to send */
+    peer_t peers[REPLICAS];
 } join_t;
 
 /*  What the holder keeps. */
@@ -155,20 +158,13 @@ static void apply(world_t *self, const tnd_parameters_effect_t *effect)
         sim_hash(value, (uint64_t)(uintptr_t)effect->payload);
 }
 
-/*  The rows of a step are at one living replica at most, which has room for them. */
+/*  The rows of a step are at one living replica at most. */
 static void check_held(world_t *self, uint64_t step)
 {
     uint32_t holders = 0;
-    for (uint32_t r = 0; r < self->config.replicas; r++) {
-        uint32_t steps = 0;
-        holders += self->replicas[r].progress[step] > PARTIAL;
-        for (uint64_t s = 0; s < PLACES; s++)
-            steps +=
-                self->replicas[r].progress[s] > NONE && self->replicas[r].progress[s] < COMPUTED;
-        if (steps > self->config.slots + 1)
-            sim_violate(self->sim, "replica %" PRIu32 " has %" PRIu32 " steps in %" PRIu32 " slots",
-                        r, steps, self->config.slots + 1);
-    }
+    for (uint32_t r = 0; r < self->config.replicas; r++)
+        holders +=
+            self->replicas[r].life != 0 && tnd_dealt_steps_holds(self->replicas[r].machine, step);
     if (holders > 1)
         sim_violate(self->sim, "step %" PRIu64 " was dealt to %" PRIu32 " replicas", step, holders);
 }
@@ -289,80 +285,86 @@ static void drain_run(world_t *self)
 static bool send_rows(world_t *self, uint32_t number)
 {
     join_t *join = &self->join[number];
-    const word_t *deal = &join->deals[join->next];
-    if (join->generation == 0 || join->next >= self->steps || deal->generation != join->generation)
+    tnd_deal_t deal;
+    if (join->next >= self->steps || !tnd_deals_find(&join->deals, join->next, &deal))
         return false;
-    if (deal->replica == TND_NOBODY || join->peer[deal->replica] > deal->life) {
-        join->next++;
-        return true;
-    }
-    if (join->peer[deal->replica] < deal->life)
+    const peer_t *peer = deal.replica != TND_NOBODY ? &join->peers[deal.replica] : NULL;
+    tnd_deals_verdict_t verdict =
+        tnd_deals_verdict(&deal, peer != NULL ? peer->life : 0, peer != NULL && peer->up);
+    if (verdict == TND_DEALS_WAIT)
         return false;
-    word_t slice = *deal;
-    slice.kind = SLICE;
-    put(self, &self->slices[number][deal->replica], slice);
+    if (verdict == TND_DEALS_SEND)
+        put(self, &self->slices[number][deal.replica],
+            (word_t){.kind = SLICE, .generation = deal.generation, .step = deal.step});
     join->next++;
     return true;
 }
 
-static void ask(world_t *self, uint32_t number, uint64_t step)
+/*  Does what the machine of a replica wants. */
+static void drain_replica(world_t *self, uint32_t number)
 {
     replica_t *replica = &self->replicas[number];
-    bool computed = replica->progress[step] == COMPUTED;
-    if (replica->up && (computed || replica->progress[step] == WHOLE))
-        put(self, &self->asks[number],
-            (word_t){.kind = computed ? PUSH : READ,
-                     .replica = number,
-                     .step = step,
-                     .value = replica->value[step]});
+    tnd_dealt_steps_effect_t effect;
+    while (tnd_dealt_steps_next(replica->machine, &effect)) {
+        word_t word = {
+            .replica = number, .step = effect.step, .value = (uint64_t)(uintptr_t)effect.payload};
+        switch (effect.kind) {
+        case TND_DEALT_STEPS_READ:
+        case TND_DEALT_STEPS_PUSH:
+            word.kind = effect.kind == TND_DEALT_STEPS_READ ? READ : PUSH;
+            put(self, &self->asks[number], word);
+            break;
+        case TND_DEALT_STEPS_RUN:
+            replica->runs = true;
+            replica->step = effect.step;
+            replica->value = word.value;
+            break;
+        case TND_DEALT_STEPS_PLACE:
+        case TND_DEALT_STEPS_DROP:
+        case TND_DEALT_STEPS_FORGET:
+            break;
+        }
+    }
 }
 
-static void take_slice(world_t *self, uint32_t number, uint32_t lane, const word_t *slice)
+/*  Each join has one row of each step. */
+static void take_slice(world_t *self, uint32_t number, uint32_t lane, const word_t *word)
 {
-    replica_t *replica = &self->replicas[number];
-    if (slice->generation < replica->generation)
-        return;
-    for (uint64_t s = 0; slice->generation > replica->generation && s < PLACES; s++)
-        if (replica->progress[s] == PARTIAL)
-            replica->progress[s] = replica->lanes[s] = 0;
-    replica->generation = slice->generation;
-    if (replica->progress[slice->step] > PARTIAL || replica->pushed[slice->step])
-        return;
-    replica->progress[slice->step] = PARTIAL;
-    replica->lanes[slice->step] |= 1u << lane;
-    if (replica->lanes[slice->step] + 1 != 1u << self->joins) {
-        check_held(self, slice->step);
-        return;
-    }
-    replica->progress[slice->step] = WHOLE;
-    check_held(self, slice->step);
-    ask(self, number, slice->step);
+    tnd_error_t error;
+    tnd_msg_t msg = {.kind = TND_MSG_SLICE, .generation = word->generation};
+    msg.slice = (tnd_slice_note_t){.step = word->step,
+                                   .lane = lane,
+                                   .replica = number,
+                                   .offset = lane,
+                                   .rows = 1,
+                                   .total = self->joins,
+                                   .step_rows = self->joins};
+    if (tnd_dealt_steps_slice(self->replicas[number].machine, &msg, &error) != TND_OK)
+        sim_violate(self->sim, "a replica fails: %s", error.text);
+    drain_replica(self, number);
+    check_held(self, word->step);
 }
 
 static void take_answer(world_t *self, uint32_t number, const word_t *word)
 {
     replica_t *replica = &self->replicas[number];
-    if (word->kind == TAKEN) {
-        replica->progress[word->step] = replica->lanes[word->step] = 0;
-    } else if (replica->progress[word->step] == WHOLE) {
-        replica->progress[word->step] = SERVED;
-        replica->value[word->step] = word->value;
-    }
+    if (word->kind == TAKEN)
+        tnd_dealt_steps_taken(replica->machine, word->step);
+    else
+        tnd_dealt_steps_served(replica->machine, word->step, (void *)(uintptr_t)word->value);
+    drain_replica(self, number);
 }
 
-/*  The least step that has its parameters. */
 static bool compute(world_t *self, uint32_t number)
 {
     replica_t *replica = &self->replicas[number];
-    for (uint64_t s = 0; s < PLACES; s++)
-        if (replica->progress[s] == SERVED) {
-            replica->value[s] = gradient_of(s, replica->value[s]);
-            replica->progress[s] = COMPUTED;
-            replica->pushed[s] = true;
-            ask(self, number, s);
-            return true;
-        }
-    return false;
+    if (!replica->runs)
+        return false;
+    replica->runs = false;
+    uint64_t gradient = gradient_of(replica->step, replica->value);
+    tnd_dealt_steps_done(replica->machine, (void *)(uintptr_t)gradient);
+    drain_replica(self, number);
+    return true;
 }
 
 /*  Connects a replica to the holder. */
@@ -374,16 +376,18 @@ static bool call(world_t *self, uint32_t number)
     replica->up = true;
     tnd_parameters_core_replica_up(self->core, number, replica->life);
     drain(self);
-    for (uint64_t s = 0; s < PLACES; s++)
-        ask(self, number, s);
+    tnd_dealt_steps_holder_up(replica->machine);
+    drain_replica(self, number);
     return true;
 }
 
 static bool call_join(world_t *self, uint32_t join, uint32_t number)
 {
-    if (self->join[join].peer[number] == self->replicas[number].life)
+    const tnd_life_t life = self->replicas[number].life;
+    peer_t *peer = &self->join[join].peers[number];
+    if (life == 0 || (peer->up && peer->life == life))
         return false;
-    self->join[join].peer[number] = self->replicas[number].life;
+    *peer = (peer_t){.life = life, .up = true};
     return true;
 }
 
@@ -392,7 +396,13 @@ static bool start(world_t *self, uint32_t number)
     replica_t *replica = &self->replicas[number];
     if (replica->life != 0 || replica->absent)
         return false;
+    const tnd_dealt_steps_config_t config = {.replica = number,
+                                             .joins = self->joins,
+                                             .slots = self->config.slots,
+                                             .window = self->config.window};
     replica->life = ++self->lives;
+    replica->machine = tnd_dealt_steps_init(
+        sim_store_take(&self->sim->store, tnd_dealt_steps_bytes(&config)), &config);
     return true;
 }
 
@@ -402,6 +412,8 @@ static void hang_up(world_t *self, uint32_t number)
 {
     self->asks[number].count = self->answers[number].count = 0;
     self->replicas[number].up = false;
+    if (self->replicas[number].life != 0)
+        tnd_dealt_steps_holder_lost(self->replicas[number].machine);
     tnd_parameters_core_replica_away(self->core, number);
     drain(self);
 }
@@ -409,7 +421,7 @@ static void hang_up(world_t *self, uint32_t number)
 static void cut_join(world_t *self, uint32_t join, uint32_t number)
 {
     self->slices[join][number].count = 0;
-    self->join[join].peer[number] = 0;
+    self->join[join].peers[number].up = false;
 }
 
 static void kill(world_t *self, uint32_t number)
@@ -463,6 +475,8 @@ static void begin(world_t *self)
     state_t *state = &self->state;
     memset(self->replicas, 0, sizeof self->replicas);
     memset(self->join, 0, sizeof self->join);
+    for (uint32_t j = 0; j < JOINS; j++)
+        tnd_deals_init(&self->join[j].deals, self->join[j].memory, self->config.window);
     queue_t *const queues = self->deals;
     size_t count = (queue_t *)(self + 1) - queues;
     for (size_t q = 0; q < count; q++)
@@ -553,9 +567,12 @@ static bool happen_to_join(world_t *self, uint32_t number, uint32_t which)
         return false;
     word_t word = get(queue);
     if (which == 1) {
-        join->deals[word.step] = word;
+        tnd_deals_heard(&join->deals, &(tnd_deal_t){.step = word.step,
+                                                    .generation = word.generation,
+                                                    .replica = word.replica,
+                                                    .life = word.life});
     } else {
-        join->generation = word.generation;
+        tnd_deals_rewind(&join->deals, word.generation);
         join->next = word.step;
     }
     return true;

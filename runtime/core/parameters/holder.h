@@ -89,7 +89,7 @@ void tnd_parameters_core_replica_away(tnd_parameters_core_t *self, uint32_t repl
 void tnd_parameters_core_replica_gone(tnd_parameters_core_t *self, uint32_t replica);
 
 /*  The replica has all rows of the step and waits for its parameters.  Ignored if the step is not its
- *  own or was pushed.  TND_FAILED: there is no such replica, or the step was not dealt. */
+ *  own or was pushed.  TND_FAILED: the replica does not exist, or the step was not dealt. */
 tnd_status_t tnd_parameters_core_read(tnd_parameters_core_t *self, uint32_t replica, uint64_t step,
                                       tnd_error_t *error) TND_CHECKED;
 /*  Takes the payload in any case: it comes back as APPLY or DROP.  Errors: as of `read`; and a step
