@@ -69,6 +69,7 @@ typedef struct {
     uint32_t joins, faults_left;
     uint64_t steps, end;
     state_t state, saved;
+    uint64_t limit; /* no step from this one on is served; TND_UNKNOWN: any is */
     bool ends, drains;
     tnd_life_t lives;
     /* the leader */
@@ -126,6 +127,9 @@ static uint64_t value_at(const world_t *self, uint64_t version)
 static void check_served(world_t *self, const tnd_parameters_effect_t *effect)
 {
     uint64_t step = effect->step;
+    if (step >= self->limit || step >= self->end)
+        sim_violate(self->sim, "step %" PRIu64 " begins, but only steps before %" PRIu64 " may",
+                    step, tnd_least(self->limit, self->end));
     if (self->config.order == TND_PARAMETERS_STEPS &&
         effect->version != expected_version(self, step))
         sim_violate(self->sim, "step %" PRIu64 " computes on version %" PRIu64 ", not %" PRIu64,
@@ -271,13 +275,28 @@ static void lead(world_t *self, const word_t *word)
     }
 }
 
-/*  All feeders stop where the last step was dealt. */
+static void limit(world_t *self, uint64_t step)
+{
+    self->limit = step;
+    tnd_parameters_core_limit(self->core, step);
+    drain(self);
+}
+
+/*  The run ends with the steps that have begun. */
 static void drain_run(world_t *self)
 {
     self->drains = true;
-    self->end = tnd_least(self->end, tnd_parameters_core_dealt(self->core));
-    tnd_parameters_core_limit(self->core, tnd_parameters_core_dealt(self->core));
-    drain(self);
+    self->end = tnd_least(self->end, tnd_parameters_core_started(self->core));
+    limit(self, self->end);
+}
+
+/*  Ends a pause. */
+static bool resume(world_t *self)
+{
+    if (self->limit == TND_UNKNOWN || self->drains)
+        return false;
+    limit(self, TND_UNKNOWN);
+    return true;
 }
 
 /* --- joins and replicas ------------------------------------------------------------------------ */
@@ -459,10 +478,12 @@ static void strike(world_t *self)
     else if (what < 75) {
         cut_join(self, join, number);
         rewind_to(self, tnd_most(self->held, self->booked));
-    } else if (what < 90)
+    } else if (what < 85)
         rewind_to(self, tnd_most(self->held, self->booked));
-    else if (what < 97)
+    else if (what < 92)
         kill_holder(self);
+    else if (what < 97 && !self->drains)
+        limit(self, tnd_parameters_core_started(self->core));
     else if (!self->ends)
         drain_run(self);
 }
@@ -487,6 +508,7 @@ static void begin(world_t *self)
     self->held = self->booked = state->committed;
     self->generation = 0;
     self->ends = self->drains = false;
+    self->limit = TND_UNKNOWN;
     self->end = self->steps;
     if (sim_chance(&self->luck, 50))
         self->replicas[sim_below(&self->luck, self->config.replicas)].slow = true;
@@ -580,8 +602,8 @@ static bool happen_to_join(world_t *self, uint32_t number, uint32_t which)
 
 static bool happen_to_leader(world_t *self, uint32_t which)
 {
-    if (which == 2)
-        return tell_end(self);
+    if (which >= 2)
+        return which == 2 ? tell_end(self) : resume(self);
     queue_t *queue = which == 0 ? &self->reports : &self->orders;
     if (queue->count == 0)
         return false;
@@ -593,7 +615,7 @@ static bool happen_to_leader(world_t *self, uint32_t which)
     return true;
 }
 
-enum { OF_REPLICA = 9, OF_JOIN = 3, OF_LEADER = 3 };
+enum { OF_REPLICA = 9, OF_JOIN = 3, OF_LEADER = 4 };
 enum { KINDS = REPLICAS * OF_REPLICA + JOINS * OF_JOIN + OF_LEADER };
 
 /*  Returns false if nothing of that kind can happen now. */

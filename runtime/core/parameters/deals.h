@@ -42,8 +42,8 @@ static inline void tnd_deals_rewind(tnd_deals_t *self, uint32_t generation)
 
 /*  A word of the holder; one of an older generation than that of the last rewind is ignored. */
 void tnd_deals_heard(tnd_deals_t *self, const tnd_deal_t *deal);
-/*  Whether the holder has dealt the step in this generation, and to whom.  Where it has dealt a step of a
- *  window later, this one is booked, so none gets it. */
+/*  Whether the holder has dealt the step in this generation; *deal says which replica gets it.  If the
+ *  holder has dealt a step of a later window, this one is booked, and no replica gets it. */
 bool tnd_deals_find(const tnd_deals_t *self, uint64_t step, tnd_deal_t *deal);
 /*  `peer`: the life of its replica that this join is connected to, or was last; 0: there was none.  `up`:
  *  whether it is connected. */

@@ -28,12 +28,12 @@ typedef struct {
     uint32_t load; /* steps that it has and has not pushed */
 } replica_t;
 
-/*  booked <= committed <= dealt: counts of steps from the start of the run. */
+/*  booked <= committed <= started, dealt: counts of steps from the start of the run. */
 struct tnd_parameters_core {
     tnd_parameters_core_config_t config;
     uint32_t generation;
     bool begun, stopped;
-    uint64_t booked, committed, dealt, version;
+    uint64_t booked, committed, started, dealt, version;
     uint64_t dealing;     /* the next step to deal in this generation */
     uint64_t held;        /* the rows of all steps below are not needed */
     uint64_t limit, end;  /* TND_UNKNOWN: none */
@@ -100,12 +100,13 @@ void tnd_parameters_core_begin(tnd_parameters_core_t *self, uint64_t step, const
 {
     assert(!self->begun && (count == 0 || self->config.order == TND_PARAMETERS_ARRIVAL));
     self->begun = true;
-    self->booked = self->committed = self->dealt = self->dealing = self->held = step;
-    self->said_commit = step;
+    self->booked = self->committed = self->started = self->dealt = self->dealing = step;
+    self->held = self->said_commit = step;
     self->version = step + count;
     for (size_t i = 0; i < count; i++) {
         assert(ahead[i] > step && is_known(self, ahead[i]));
         step_at(self, ahead[i])->state = STEP_APPLIED;
+        self->started = tnd_most(self->started, ahead[i] + 1);
     }
 }
 
@@ -257,21 +258,21 @@ void tnd_parameters_core_booked(tnd_parameters_core_t *self, uint64_t below)
 
 void tnd_parameters_core_limit(tnd_parameters_core_t *self, uint64_t step)
 {
-    assert(step >= self->dealt);
+    assert(step >= self->started);
     self->limit = step;
 }
 
 void tnd_parameters_core_end(tnd_parameters_core_t *self, uint64_t step)
 {
-    assert(step >= self->committed);
+    assert(step >= self->started);
     self->end = tnd_least(self->end, step);
     for (uint64_t s = self->end; s < self->dealt; s++) {
         step_t *its = step_at(self, s);
-        if (has_step(self, its->replica, s)) {
-            self->waiting -= its->state == STEP_HELD;
-            self->replicas[its->replica].load--;
-            *its = (step_t){.state = STEP_OPEN};
-        }
+        /* Its rows stay in a slot of the replica, or are on their way. */
+        if (its->state != STEP_DEALT && its->state != STEP_HELD)
+            continue;
+        self->waiting -= its->state == STEP_HELD;
+        *its = (step_t){.state = STEP_OPEN};
     }
     self->dealt = tnd_least(self->dealt, self->end);
     self->dealing = tnd_least(self->dealing, self->end);
@@ -310,9 +311,8 @@ static bool deal(tnd_parameters_core_t *self, uint64_t step)
 static bool next_deal(tnd_parameters_core_t *self, tnd_parameters_effect_t *effect)
 {
     uint64_t step = self->dealing;
-    uint64_t until =
-        tnd_least(tnd_least(self->limit, self->end), self->booked + self->config.window);
-    if (self->generation == 0 || step >= tnd_most(until, tnd_least(self->dealt, self->end)))
+    uint64_t until = tnd_least(self->end, self->booked + self->config.window);
+    if (self->generation == 0 || step >= until)
         return false;
     bool done = step < self->committed;
     step_state_t state = done ? STEP_APPLIED : step_at(self, step)->state;
@@ -339,7 +339,8 @@ static uint64_t version_for(const tnd_parameters_core_t *self, uint64_t step)
 
 static bool is_servable(const tnd_parameters_core_t *self, uint64_t step)
 {
-    return self->config.staleness == TND_UNKNOWN || self->committed >= version_for(self, step);
+    return step < self->limit &&
+           (self->config.staleness == TND_UNKNOWN || self->committed >= version_for(self, step));
 }
 
 static bool next_serve(tnd_parameters_core_t *self, tnd_parameters_effect_t *effect)
@@ -352,6 +353,7 @@ static bool next_serve(tnd_parameters_core_t *self, tnd_parameters_effect_t *eff
             continue;
         step->state = STEP_SERVED;
         self->waiting--;
+        self->started = tnd_most(self->started, s + 1);
         effect->kind = TND_PARAMETERS_SERVE;
         effect->step = s;
         effect->replica = step->replica;
@@ -450,6 +452,11 @@ void tnd_parameters_core_stop(tnd_parameters_core_t *self)
 
 /* --- what others ask --------------------------------------------------------------------------- */
 
+uint64_t tnd_parameters_core_started(const tnd_parameters_core_t *self)
+{
+    return self->started;
+}
+
 uint64_t tnd_parameters_core_dealt(const tnd_parameters_core_t *self)
 {
     return self->dealt;
@@ -484,7 +491,7 @@ uint32_t tnd_parameters_core_blocked_on(const tnd_parameters_core_t *self)
     uint32_t waits = 0;
     if (tnd_parameters_core_over(self))
         return TND_WAIT_ENDED;
-    if (self->generation == 0 || self->redo != TND_UNKNOWN || self->dealing >= self->limit ||
+    if (self->generation == 0 || self->redo != TND_UNKNOWN || self->started >= self->limit ||
         self->dealing >= self->booked + self->config.window)
         waits |= TND_WAIT_LEADER;
     for (uint32_t r = 0; r < self->config.replicas; r++) {

@@ -98,9 +98,11 @@ tnd_status_t tnd_parameters_core_push(tnd_parameters_core_t *self, uint32_t repl
                                       void *payload, tnd_error_t *error) TND_CHECKED;
 
 void tnd_parameters_core_booked(tnd_parameters_core_t *self, uint64_t below);
-/*  No step is dealt from `step` on (TND_UNKNOWN: any is); not below tnd_parameters_core_dealt. */
+/*  No step is served from `step` on (TND_UNKNOWN: any is); not below tnd_parameters_core_started.  Later
+ *  ones are still dealt, and replicas hold their rows. */
 void tnd_parameters_core_limit(tnd_parameters_core_t *self, uint64_t step);
-/*  The stream ends before `step`; later steps that were dealt do not exist.  The earliest word counts. */
+/*  The stream ends before `step`, which is not below tnd_parameters_core_started; later steps that were
+ *  dealt do not exist, or are not run.  The earliest word counts. */
 void tnd_parameters_core_end(tnd_parameters_core_t *self, uint64_t step);
 
 /*  After it, the only effects are DROP, of what was pushed and is not applied. */
@@ -109,6 +111,8 @@ void tnd_parameters_core_stop(tnd_parameters_core_t *self);
 /*  Drain it before the next event. */
 bool tnd_parameters_core_next(tnd_parameters_core_t *self, tnd_parameters_effect_t *effect);
 
+/*  No step from this one on was served, nor applied before the run began. */
+uint64_t tnd_parameters_core_started(const tnd_parameters_core_t *self);
 /*  All steps below were dealt in some generation, no other one. */
 uint64_t tnd_parameters_core_dealt(const tnd_parameters_core_t *self);
 /*  All steps below are committed, this one is not. */

@@ -220,6 +220,7 @@ Test(parameters, unbounded_staleness_waits_for_nothing)
     cr_expect_eq(tnd_parameters_core_committed(core), 0);
     cr_expect_eq(tnd_parameters_core_dealt(core), WINDOW);
     uint64_t ahead[WINDOW];
+    cr_expect_eq(tnd_parameters_core_started(core), WINDOW);
     cr_assert_eq(tnd_parameters_core_ahead(core, ahead), WINDOW - 1);
     cr_expect_eq(ahead[0], 1);
     cr_expect_eq(ahead[WINDOW - 2], WINDOW - 1);
@@ -359,6 +360,7 @@ Test(parameters, a_run_resumes_with_steps_that_are_applied_ahead)
     const uint64_t ahead[2] = {6, 8};
     make(1, 2, TND_PARAMETERS_ARRIVAL, TND_UNKNOWN);
     tnd_parameters_core_begin(core, 5, ahead, 2);
+    cr_expect_eq(tnd_parameters_core_started(core), 9);
     tnd_parameters_core_replica_up(core, 0, 10);
     tnd_parameters_core_rewind(core, 1, 5);
     cr_expect_str_eq(effects(), "held 5, deal 5 to 0.10, deal 6 to none, deal 7 to 0.10, "
@@ -385,18 +387,60 @@ Test(parameters, steps_after_the_end_do_not_exist)
     cr_expect_eq(tnd_parameters_core_blocked_on(core), TND_WAIT_ENDED);
 }
 
-Test(parameters, no_step_is_dealt_from_the_limit_on)
+Test(parameters, no_step_is_served_from_the_limit_on)
 {
     make(1, 2, TND_PARAMETERS_STEPS, 4);
     begin(1);
     (void)effects();
-    tnd_parameters_core_limit(core, tnd_parameters_core_dealt(core) + 1);
-    cr_expect_str_eq(computes(0, 0), "taken 0 of 0, apply 0 to make 1, commit 0, "
-                                     "deal 2 to 0.10");
-    cr_expect_str_eq(computes(0, 1), "taken 1 of 0, apply 1 to make 2, commit 1");
-    cr_expect_eq(tnd_parameters_core_blocked_on(core), TND_WAIT_LEADER | TND_WAIT_STEP);
+    cr_expect_str_eq(reads(0, 0), "serve 0 to 0 for 0, held 1");
+    cr_expect_eq(tnd_parameters_core_started(core), 1);
+    tnd_parameters_core_limit(core, 1);
+    cr_expect_str_eq(reads(0, 1), "held 2");
+    cr_expect_neq(tnd_parameters_core_blocked_on(core) & TND_WAIT_LEADER, 0);
+    cr_expect_str_eq(pushes(0, 0), "taken 0 of 0, apply 0 to make 1, commit 0, deal 2 to 0.10");
+    tnd_parameters_core_limit(core, 2);
+    cr_expect_str_eq(effects(), "serve 0 to 0 for 1");
+    cr_expect_str_eq(reads(0, 2), "held 3");
     tnd_parameters_core_limit(core, TND_UNKNOWN);
-    cr_expect_str_eq(effects(), "deal 3 to 0.10");
+    cr_expect_str_eq(effects(), "serve 0 to 0 for 2");
+    cr_expect_eq(tnd_parameters_core_started(core), 3);
+}
+
+/*  Steps 4 and 5 have both slots when the run ends before them; the least step has one more. */
+Test(parameters, steps_after_the_end_stay_in_their_slots)
+{
+    make(2, 2, TND_PARAMETERS_STEPS, 4);
+    begin(2);
+    (void)effects();
+    (void)computes(0, 0);
+    (void)reads(1, 1);
+    (void)reads(1, 3);
+    (void)computes(0, 2);
+    tnd_parameters_core_limit(core, 4);
+    cr_expect_str_eq(reads(0, 4), "held 5");
+    tnd_parameters_core_end(core, 4);
+    tnd_parameters_core_replica_gone(core, 1);
+    tnd_parameters_core_booked(core, 1);
+    tnd_parameters_core_rewind(core, 2, 1);
+    cr_expect_str_eq(effects(), "held 1, deal 1 to 0.10, deal 2 to none");
+    cr_expect_str_eq(computes(0, 1),
+                     "taken 1 of 0, apply 1 to make 2, apply 2 to make 3, commit 1, "
+                     "commit 2, deal 3 to 0.10");
+}
+
+/*  As when a run drains: steps that are held and have not begun are not run. */
+Test(parameters, a_run_ends_with_the_steps_that_have_begun)
+{
+    make(1, 2, TND_PARAMETERS_STEPS, 4);
+    begin(1);
+    (void)effects();
+    (void)reads(0, 0);
+    tnd_parameters_core_limit(core, 1);
+    (void)reads(0, 1);
+    tnd_parameters_core_end(core, 1);
+    cr_expect_str_eq(effects(), "held 1"); /* not 2, which was said */
+    cr_expect_str_eq(pushes(0, 0), "taken 0 of 0, apply 0 to make 1, commit 0");
+    cr_expect(tnd_parameters_core_over(core));
 }
 
 Test(parameters, what_is_not_applied_comes_back_when_it_stops)
