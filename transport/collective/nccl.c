@@ -96,7 +96,7 @@ static void show_rest(const nccl_thread_t *thread)
 
 /* --- NCCL ------------------------------------------------------------------------------------- */
 
-/*  false: it failed, or is over; the thread's communicator is no more. */
+/*  false: it failed, or the round is over; the communicator of the thread is then closed. */
 static bool judge(nccl_thread_t *thread, tnd_status_t status, const tnd_error_t *error)
 {
     if (status == TND_OK)
