@@ -12,7 +12,7 @@ import time
 from command import TUNDISH, holds, main, run, same
 import json_schema
 from contrast import contrast
-from ps import SCHEMA, hanging, in_step, until
+from ps import SCHEMA, hanging, in_step, look, until
 
 TMUX = shutil.which("tmux")
 
@@ -191,6 +191,31 @@ def test_runs_of_one_name_are_listed_and_one_is_chosen(folder):
             other.kill()
             other.wait()
             terminal.shows(f"stuck (process {other.pid})  killed")
+
+
+def test_runs_of_one_name_are_told_apart_by_a_process(folder):
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        (folder / name / "pages").symlink_to(folder / "pages")
+    (folder / "pages").mkdir()
+    with hanging(folder / "a") as (environment, first), hanging(folder / "b") as (_, second):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and {one["pid"] for one in look(environment) if in_step(
+                {actor["name"]: actor for actor in one["actors"]})} != {first.pid, second.pid}:
+            time.sleep(0.02)
+        for process, other in ((first, second), (second, first)):
+            same(run("pause", str(process.pid), env=environment)[0], 0)
+            # Of a paused run, each tells how to continue that one.
+            for command in ("why", "ps"):
+                code, out, err = run(command, str(process.pid), env=environment)
+                same(code, 11 if command == "why" else 0, (out, err))
+                assert str(other.pid) not in out, out
+            code, out, err = run("ps", "stuck", env=environment)
+            holds(err, f"`tundish resume {process.pid}` continues it")
+            holds(out, *(f"run stuck (process {one.pid}): epoch 0, " for one in (process, other)))
+            holds(run("why", "stuck", env=environment)[1], f"`tundish resume {process.pid}` continues it")
+            same(run("wait", "stalled", str(process.pid), "--timeout", "30s", env=environment)[0], 0)
+            same(run("resume", str(process.pid), env=environment)[0], 0)
 
 
 def test_a_killed_run_stays_on_the_screen(folder):

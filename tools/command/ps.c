@@ -12,6 +12,7 @@
 #include "runtime/observe/tuning.h"
 #include "runtime/text/quantity.h"
 #include "tools/choice/absent_run.h"
+#include "tools/choice/run_choices.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/cli/number_text.h"
@@ -136,21 +137,25 @@ static void print_tuning(const tnd_inspected_t *process)
 }
 
 /*  How far a run is; only its leader knows. */
-static void print_place(const tnd_inspected_t *process)
+static void print_place(const tnd_inspection_t *look, const tnd_inspected_t *process)
 {
     const tnd_run_page_t *page = process->record.page;
-    char steps[TND_NUMBER_TEXT], left[TND_TIME_LEFT_TEXT];
+    char steps[TND_NUMBER_TEXT], left[TND_TIME_LEFT_TEXT], word[64];
     if (page->state == 0)
         return;
     (void)tnd_time_left_text(page->epoch_left_ns, page->run_left_ns, left);
-    printf("run %s: epoch %" PRIu64 ", %s step%s%s%s\n", process->run, page->epoch,
+    printf("run %s", process->run);
+    if (strcmp(tnd_run_word(look, process, word), process->run) != 0)
+        printf(" (process %s)", word);
+    printf(": epoch %" PRIu64 ", %s step%s%s%s\n", page->epoch,
            tnd_grouped((double)page->step, steps), page->step == 1 ? "" : "s",
            left[0] != '\0' ? "; " : "", left);
 }
 
 typedef struct {
     const ps_options_t *options;
-    const tnd_request_t *request; /* its operands are the runs to show; none: all */
+    const tnd_request_t *request;
+    const tnd_run_choices_t *runs; /* to show */
     bool json, first, any;
     rows_t rows;
 } sheet_t;
@@ -158,7 +163,7 @@ typedef struct {
 static void show(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspection_t *after,
                  const tnd_inspected_t *process)
 {
-    if (!tnd_request_names(sheet->request, process->run))
+    if (!tnd_run_choices_fit(sheet->runs, process))
         return;
     sheet->any = true;
     if (sheet->json) {
@@ -182,12 +187,12 @@ static bool any_live(const tnd_inspection_t *made)
 }
 
 /*  Whether a user has paused the run of a process. */
-static void report_pause(const tnd_inspected_t *process)
+static void report_pause(const tnd_inspection_t *look, const tnd_inspected_t *process)
 {
-    char by[32];
+    char by[32], word[64];
     if (process->record.page->state != 0 && tnd_run_page_paused(process->record.page, by))
         fprintf(stderr, "tundish ps: %s was paused by %s; `tundish resume %s` continues it\n",
-                process->run, by, process->run);
+                process->run, by, tnd_run_word(look, process, word));
 }
 
 /*  `tundish why` shows a killed process until another takes its place. */
@@ -210,7 +215,7 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
             show(sheet, before, after, &after->processes[p]);
     for (uint32_t p = 0; p < after->count; p++) {
         const tnd_inspected_t *process = &after->processes[p];
-        if (!process->killed || !tnd_request_names(sheet->request, process->run))
+        if (!process->killed || !tnd_run_choices_fit(sheet->runs, process))
             continue;
         if (sheet->json)
             show(sheet, before, after, process);
@@ -226,7 +231,7 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
     for (uint32_t p = 0; p < look->count; p++) {
         const tnd_inspected_t *process = &look->processes[p];
         bool known = p > 0 && tnd_inspected_same(process, process - 1);
-        if (known || !tnd_request_names(sheet->request, process->run))
+        if (known || !tnd_run_choices_fit(sheet->runs, process))
             continue;
         fputs(any ? "," : "", stdout);
         tnd_run_json_run(stdout, look, process);
@@ -235,11 +240,12 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
     fputs("],\"processes\":[", stdout);
 }
 
-static tnd_inspection_t *look(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
+static tnd_inspection_t *look(const tnd_request_t *request, const tnd_run_choices_t *runs,
+                              tnd_remote_hosts_t *hosts)
 {
     const ps_options_t *options = request->options;
     bool all = options->json || options->stream;
-    return tnd_remote_hosts_look(hosts, tnd_request_name(request),
+    return tnd_remote_hosts_look(hosts, tnd_run_choices_name(runs),
                                  all ? TND_LOOK_DETAILS : TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
 }
 
@@ -272,11 +278,10 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
     if (sheet->rows.count > 0)
         print_rows(&sheet->rows);
     for (uint32_t p = 0; p < after->count; p++)
-        if (!after->processes[p].killed &&
-            tnd_request_names(sheet->request, after->processes[p].run)) {
-            print_place(&after->processes[p]);
+        if (!after->processes[p].killed && tnd_run_choices_fit(sheet->runs, &after->processes[p])) {
+            print_place(after, &after->processes[p]);
             print_tuning(&after->processes[p]);
-            report_pause(&after->processes[p]);
+            report_pause(after, &after->processes[p]);
         }
     if (sheet->rows.count == 0 && sheet->request->file_count == 0)
         fprintf(stderr, "%s\n",
@@ -287,16 +292,16 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
 /* --- what a run keeps ------------------------------------------------------------------------- */
 
 /*  Bad records or restarts of the runs that the operands name. */
-static void print_notes(const tnd_request_t *request, const tnd_inspection_t *look)
+static void print_notes(const sheet_t *sheet, const tnd_inspection_t *look)
 {
-    const ps_options_t *options = request->options;
+    const ps_options_t *options = sheet->options;
     bool any = false;
     if (options->json)
         printf("{\"schema\":%d,\"runs\":[", TND_RUN_JSON_SCHEMA);
     for (uint32_t p = 0; p < look->count; p++) {
         const tnd_inspected_t *process = &look->processes[p];
         bool leads = tnd_inspection_leader(look, process) == process;
-        if (!leads || process->record.notes == NULL || !tnd_request_names(request, process->run))
+        if (!leads || process->record.notes == NULL || !tnd_run_choices_fit(sheet->runs, process))
             continue;
         if (options->json) {
             tnd_json_begin(stdout, any, "run", process->run);
@@ -324,30 +329,32 @@ static void print_once(sheet_t *sheet, const tnd_inspection_t *before,
                        const tnd_inspection_t *after)
 {
     for (uint32_t p = 0; p < after->count; p++)
-        sheet->any = sheet->any || tnd_request_names(sheet->request, after->processes[p].run);
+        sheet->any = sheet->any || tnd_run_choices_fit(sheet->runs, &after->processes[p]);
     if (sheet->options->bad || sheet->options->restarts)
-        print_notes(sheet->request, after);
+        print_notes(sheet, after);
     else if (sheet->json)
         print_json(sheet, before, after);
     else
         print_table(sheet, before, after);
 }
 
-static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
+static int once(const tnd_request_t *request, const tnd_run_choices_t *runs,
+                tnd_remote_hosts_t *hosts)
 {
     const ps_options_t *options = request->options;
-    sheet_t sheet = {.request = request, .options = options, .json = options->json, .first = true};
-    tnd_inspection_t *before = look(request, hosts), *after = before;
+    sheet_t sheet = {
+        .request = request, .runs = runs, .options = options, .json = options->json, .first = true};
+    tnd_inspection_t *before = look(request, runs, hosts), *after = before;
     if (any_live(before)) {
         nanosleep(&pause_between, NULL);
-        after = look(request, hosts);
+        after = look(request, runs, hosts);
     }
     print_once(&sheet, before, after);
     int code = options->leader != NULL && !sheet.any ? TND_EXIT_FAILED : TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
         char absent[600];
-        if (tnd_inspection_has(after, run, false) || tnd_inspection_has(after, run, true))
+        if (tnd_run_choices_found(runs, i, after))
             continue;
         tnd_complain("ps", "%s",
                      tnd_absent_run_text(run, options->leader, after, absent, sizeof absent));
@@ -362,15 +369,17 @@ static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 /* --- again and again -------------------------------------------------------------------------- */
 
 /*  Prints looks until the reader of stdout closes it, which also ends a pause between two looks. */
-static int stream(const tnd_request_t *request, tnd_remote_hosts_t *hosts, uint64_t interval_ns)
+static int stream(const tnd_request_t *request, const tnd_run_choices_t *runs,
+                  tnd_remote_hosts_t *hosts, uint64_t interval_ns)
 {
     const ps_options_t *options = request->options;
     struct pollfd reader = {.fd = STDOUT_FILENO};
     tnd_inspection_t *before = NULL;
     bool read = true;
     while (read) {
-        sheet_t sheet = {.request = request, .options = options, .json = true, .first = true};
-        tnd_inspection_t *after = look(request, hosts);
+        sheet_t sheet = {
+            .request = request, .runs = runs, .options = options, .json = true, .first = true};
+        tnd_inspection_t *after = look(request, runs, hosts);
         print_json(&sheet, before != NULL ? before : after, after);
         read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;
         tnd_inspection_destroy(&before);
@@ -415,7 +424,11 @@ static int ps(const tnd_request_t *request)
     tnd_error_t error = {.text = ""};
     if (tnd_remote_hosts_new(&hosts, options->via, options->leader, &error) != TND_OK)
         return tnd_usage_error("ps", "%s", error.text);
-    int code = options->stream ? stream(request, hosts, interval_ns) : once(request, hosts);
+    tnd_run_choices_t runs;
+    tnd_run_choices_read(&runs, request->files, request->file_count);
+    int code =
+        options->stream ? stream(request, &runs, hosts, interval_ns) : once(request, &runs, hosts);
+    tnd_run_choices_free(&runs);
     tnd_remote_hosts_destroy(&hosts);
     return code;
 }
@@ -505,7 +518,8 @@ const tnd_command_t tnd_command_ps = {
         "elsewhere.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes.  Runs of other users are not\n"
-        "shown.  With RUN, the `name:` of a topology, only that run is shown.\n",
+        "shown.  With RUN, the `name:` of a topology or the number of a process, only that run is "
+        "shown.\n",
     .codes = "  0   shown, also if nothing runs\n"
              "  1   a RUN does not exist here, or --leader shows no run\n"
              "  2   usage\n",

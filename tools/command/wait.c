@@ -8,6 +8,7 @@
 #include "runtime/observe/inspection.h"
 #include "runtime/text/quantity.h"
 #include "tools/choice/absent_run.h"
+#include "tools/choice/run_choice.h"
 #include "tools/cli/command.h"
 #include "tools/report/bottleneck.h"
 
@@ -28,7 +29,7 @@ typedef enum { HEALTHY, DRAINED, STALLED, STATES } wanted_t;
 static const char *const states[STATES] = {"healthy", "drained", "stalled"};
 
 typedef struct {
-    const char *run; /* NULL: any */
+    tnd_run_choice_t run;
     tnd_inspection_t *before, *after;
     unsigned healthy;
     char said[128]; /* for what it waits, as said last */
@@ -38,8 +39,7 @@ static const tnd_inspected_t *find(const wait_t *self, bool killed)
 {
     for (uint32_t p = 0; p < self->after->count; p++) {
         const tnd_inspected_t *process = &self->after->processes[p];
-        if (process->killed == killed &&
-            (self->run == NULL || strcmp(process->run, self->run) == 0))
+        if (process->killed == killed && tnd_run_choice_fits(&self->run, process))
             return process;
     }
     return NULL;
@@ -49,7 +49,7 @@ static void look(wait_t *self)
 {
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_inspection_of_run(self->run, TND_LOOK_DETAILS);
+    self->after = tnd_inspection_of_run(self->run.name, TND_LOOK_DETAILS);
 }
 
 /*  Says what the run is in place of the wanted state, once until `key` changes. */
@@ -67,7 +67,7 @@ static void say_absent(wait_t *self, wanted_t wanted)
     char key[sizeof self->said], absent[600], text[640];
     snprintf(key, sizeof key, "absent %" PRIu32, self->after->others);
     snprintf(text, sizeof text, "%s%s", wanted == DRAINED ? "it may still run: " : "",
-             tnd_absent_run_text(self->run, NULL, self->after, absent, sizeof absent));
+             tnd_absent_run_text(self->run.name, NULL, self->after, absent, sizeof absent));
     say(self, key, text);
 }
 
@@ -121,7 +121,7 @@ static int judge(wait_t *self, wanted_t wanted)
 static int wait_for(const tnd_request_t *request)
 {
     const wait_options_t *options = request->options;
-    wait_t self = {.run = request->file_count > 1 ? request->files[1] : NULL};
+    wait_t self = {.healthy = 0};
     uint64_t span_ns = UINT64_MAX, begin_ns = tnd_clock_now();
     unsigned wanted = 0;
     int code = -1;
@@ -133,6 +133,7 @@ static int wait_for(const tnd_request_t *request)
     if (options->timeout != NULL &&
         tnd_quantity_duration(options->timeout, &span_ns) != TND_QUANTITY_OK)
         return tnd_usage_error("wait", "--timeout %s is not a time, such as 30s", options->timeout);
+    tnd_run_choice_read(&self.run, request->file_count > 1 ? request->files[1] : NULL);
     look(&self);
     while (code < 0) {
         nanosleep(&pause_between, NULL);
@@ -161,7 +162,9 @@ const tnd_command_t tnd_command_wait = {
     TND_ARGUMENTS(arguments, wait_options_t),
     .details =
         "healthy: `tundish why` finds no fault in two looks in a row, or only that other programs\n"
-        "have the processors.  A run that has not come yet is waited for.\n"
+        "have the processors.  A run that has not come yet is waited for; RUN is its name, or the "
+        "number\n"
+        "of one of its processes.\n"
         "stalled: `why` says that no row is fed (its codes 11 and 12).  A pause counts too.\n"
         "drained: no process of the run is here any more, for whatever reason it ended; the exit\n"
         "code of the run itself tells the reason.  Processes of another version of tundish whose\n"

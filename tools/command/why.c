@@ -5,6 +5,7 @@
 
 #include "runtime/looks/failed_run.h"
 #include "tools/choice/absent_run.h"
+#include "tools/choice/run_choices.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/events/event_text.h"
@@ -25,29 +26,25 @@ static const struct timespec pause_between = {.tv_nsec = 500000000};
 static const size_t last_count = 16;
 static const uint64_t last_span_ns = UINT64_C(5000000000);
 
-static bool is_asked(const tnd_request_t *request, const tnd_inspected_t *process)
-{
-    return tnd_request_names(request, process->run);
-}
-
 /*  Whether other runs are shown too, so that the sentence must name its run. */
-static bool has_others(const tnd_request_t *request, const tnd_inspection_t *made,
+static bool has_others(const tnd_run_choices_t *runs, const tnd_inspection_t *made,
                        const tnd_inspected_t *process)
 {
     for (uint32_t p = 0; p < made->count; p++)
-        if (is_asked(request, &made->processes[p]) &&
+        if (tnd_run_choices_fit(runs, &made->processes[p]) &&
             !tnd_inspected_same(&made->processes[p], process))
             return true;
     return false;
 }
 
 /*  The first process of a run of `after` that is to be judged; NULL: none is left after `last`. */
-static const tnd_inspected_t *next_run(const tnd_request_t *request, const tnd_inspection_t *after,
+static const tnd_inspected_t *next_run(const tnd_run_choices_t *runs, const tnd_inspection_t *after,
                                        uint32_t *at_p, const tnd_inspected_t *last)
 {
     while (*at_p < after->count) {
         const tnd_inspected_t *process = &after->processes[(*at_p)++];
-        if (!is_asked(request, process) || (last != NULL && tnd_inspected_same(last, process)))
+        if (!tnd_run_choices_fit(runs, process) ||
+            (last != NULL && tnd_inspected_same(last, process)))
             continue;
         if (tnd_run_is_superseded(after, process))
             continue;
@@ -183,7 +180,9 @@ static int why(const tnd_request_t *request)
     char absent[600];
     if (tnd_remote_hosts_new(&hosts, options->via, options->leader, &error) != TND_OK)
         return tnd_usage_error("why", "%s", error.text);
-    const char *run = tnd_request_name(request);
+    tnd_run_choices_t runs;
+    tnd_run_choices_read(&runs, request->files, request->file_count);
+    const char *run = tnd_run_choices_name(&runs);
     tnd_inspection_t *before =
         tnd_remote_hosts_look(hosts, run, TND_LOOK_HISTORIES, TND_REMOTE_PATIENCE_NS);
     nanosleep(&pause_between, NULL);
@@ -196,7 +195,7 @@ static int why(const tnd_request_t *request)
         fputs("{\"schema\":2,\"runs\":[", stdout);
     if (!options->json || options->via != NULL || options->leader != NULL)
         fputs(after->unread, stderr);
-    for (uint32_t at = 0; (process = next_run(request, after, &at, last)) != NULL;) {
+    for (uint32_t at = 0; (process = next_run(&runs, after, &at, last)) != NULL;) {
         tnd_verdict_t verdict;
         last = process;
         tnd_bottleneck_judge(before, after, process, &verdict);
@@ -205,7 +204,7 @@ static int why(const tnd_request_t *request)
         if (options->json)
             tnd_verdict_json(&verdict, first, stdout);
         else
-            print_text(&verdict, process, has_others(request, after, process));
+            print_text(&verdict, process, has_others(&runs, after, process));
         show_last(&verdict, after, process, options->json);
         first = false;
     }
@@ -226,8 +225,7 @@ static int why(const tnd_request_t *request)
     if (first && options->leader != NULL)
         code = TND_EXIT_FAILED;
     for (size_t i = 0; i < request->file_count; i++) {
-        if (tnd_inspection_has(after, request->files[i], false) ||
-            tnd_inspection_has(after, request->files[i], true) ||
+        if (tnd_run_choices_found(&runs, i, after) ||
             has_failed(failed, failures, request->files[i]))
             continue;
         tnd_complain(
@@ -235,6 +233,7 @@ static int why(const tnd_request_t *request)
             tnd_absent_run_text(request->files[i], options->leader, after, absent, sizeof absent));
         code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
+    tnd_run_choices_free(&runs);
     tnd_remote_hosts_destroy(&hosts);
     tnd_inspection_destroy(&before);
     tnd_inspection_destroy(&after);
@@ -276,8 +275,8 @@ static const char details[] =
     "`tundish ps --help`.  A host that does not answer is named on stderr.  --leader looks at\n"
     "the hosts of one run by its leader.\n"
     "\n"
-    "With RUN, the `name:` of a topology, only runs of that name are judged.  If there are\n"
-    "several runs, each sentence starts with the name and a process of its run.\n"
+    "With RUN, the `name:` of a topology or the number of a process, only such runs are judged.\n"
+    "If there are several, each sentence starts with the name and a process of its run.\n"
     "\n"
     "--json prints {\"schema\":2,\"runs\":[{\"run\",\"code\",\"flows\",\"rows_per_second\",\n"
     "\"sentence\",\"actor\",\"host\",\"device\",\"pid\",\"limit\",\"faults\",\"chain\"}]}.  "

@@ -128,7 +128,7 @@ static bool is_paused(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         tnd_verdict_say(verdict, ", but not all feeders have stopped");
     else
         tnd_verdict_say(verdict, ", before step %" PRIu64, page->paused_step);
-    tnd_verdict_say(verdict, "; `tundish resume %s` continues it", verdict->run);
+    tnd_verdict_say(verdict, "; `tundish resume %s` continues it", verdict->word);
     uint32_t kept = 0;
     for (uint32_t f = 0; f < verdict->fault_count; f++)
         if ((tnd_cause(verdict->faults[f].cause)->traits & TND_CAUSE_IN_PAUSE) != 0)
@@ -143,6 +143,7 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
     tnd_run_view_t view = tnd_run_view(before, after, process);
     *verdict = (tnd_verdict_t){.flows = false};
     snprintf(verdict->run, sizeof verdict->run, "%s", process->run);
+    (void)tnd_run_word(after, process, verdict->word);
     tnd_run_faults_find(&view, verdict);
     if (is_dead(&view)) {
         describe_death(&view, verdict);

@@ -323,7 +323,7 @@ static void advise_worker(const search_t *search, unsigned awake, bool asleep,
         snprintf(advice, room, "%u workers of %.*s", awake + 1, length, actor);
     else
         snprintf(advice, room, "waking a worker of %.*s (tundish scale %.*s=%u %s)", length, actor,
-                 length, actor, awake + 1, verdict->run);
+                 length, actor, awake + 1, verdict->word);
 }
 
 /*  What one more worker would give: until the next actor, or the processors, are the limit. */

@@ -20,6 +20,19 @@ static bool is_replaced(const tnd_run_view_t *self, const tnd_inspected_t *proce
     return false;
 }
 
+const char *tnd_run_word(const tnd_inspection_t *look, const tnd_inspected_t *process,
+                         char text[64])
+{
+    snprintf(text, 64, "%s", process->run);
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_inspected_t *other = &look->processes[p];
+        if (!other->killed && strcmp(other->run, process->run) == 0 &&
+            !tnd_inspected_same(other, process))
+            snprintf(text, 64, "%d", tnd_inspection_leader(look, process)->process);
+    }
+    return text;
+}
+
 bool tnd_run_is_superseded(const tnd_inspection_t *look, const tnd_inspected_t *process)
 {
     for (uint32_t p = 0; p < look->count; p++) {

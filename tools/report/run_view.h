@@ -30,6 +30,11 @@ bool tnd_run_view_has(const tnd_run_view_t *self, const tnd_inspected_t *process
 /*  Whether the run of a process is dead, and a later run of the same name replaces it. */
 bool tnd_run_is_superseded(const tnd_inspection_t *look, const tnd_inspected_t *process);
 
+/*  What a user writes to mean the run of a process: its name or, if another live run of the look has
+ *  that too, the number of its leader's process.  Returns `text`. */
+const char *tnd_run_word(const tnd_inspection_t *look, const tnd_inspected_t *process,
+                         char text[64]);
+
 /*  Visits the actors of the run in `who`, a tnd_seen_t. */
 #define TND_EACH_ACTOR(view, who)                                                                  \
     for (uint32_t p_ = 0; p_ < (view)->after->count; p_++)                                         \

@@ -59,7 +59,7 @@ typedef struct {
 enum { TND_VERDICT_FAULTS = 16, TND_VERDICT_HOPS = 32 };
 
 typedef struct {
-    char run[64];
+    char run[64], word[64]; /* its name, and what a user writes to mean it */
     tnd_run_state_t state;
     bool flows; /* rows are fed */
     double rows_per_second;

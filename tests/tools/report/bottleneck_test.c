@@ -88,11 +88,17 @@ Test(bottleneck, actors_of_other_machines_are_reported)
 
 Test(bottleneck, another_run_of_the_same_name_is_not_looked_at)
 {
+    static tnd_run_page_t page;
+    processes[0].record.page = processes[1].record.page = &page;
     waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
     device(FEED_A, TND_DEVICE_REDUCE, 0);
     device(FEED_C, TND_DEVICE_STEP, 3);
     processes[1].session = 2;
     expect("feed@a waits for replicas of mean, which do not run on this machine", "");
+    cr_assert_str_eq(verdict.word, "11", "the name means both");
+    processes[1].killed = true;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.word, "fashion");
 }
 
 Test(bottleneck, a_batcher_without_a_slot_waits_for_the_feeder_that_has_none)
