@@ -99,6 +99,12 @@ def test_a_narrow_page_has_an_upright_graph_that_can_be_read(folder):
             assert seen[along][2] > seen[along][0] + 70, seen
             cut = page.value("""[...document.querySelectorAll(".scroll")].map(one => one.scrollWidth - one.clientWidth)""")
             assert width == 400 or max(cut) == 0, ("tables are cut", width, cut)
+            long = page.value("""(() => {
+                for (const name of document.querySelectorAll("#actors td.name"))
+                    name.textContent = "preprocess_the_pictures.12";
+                const table = document.querySelector("#actors").closest(".scroll");
+                return table.scrollWidth - table.clientWidth; })()""")
+            assert width == 400 or long == 0, ("a long name cuts the table", width, long)
         same(page.complaints, [])
 
 
