@@ -6,11 +6,8 @@
 
 #include "tools/cli/number_text.h"
 
-enum {
-    NUMBERS = 44,
-    EPOCH = 6,
-    LEFT = 17
-}; /* columns beside the name, those of the epoch among them */
+/*  Columns beside the name, those of the epoch among them, and of the time that is left. */
+enum { NUMBERS = 44, EPOCH = 6, LEFT = 19 };
 
 /*  Of a long name, the epoch makes room for the time that is left. */
 static unsigned name_width(const tnd_canvas_t *canvas, bool *crowded_p)

@@ -125,6 +125,7 @@ Test(draw, a_long_name_leaves_room_for_what_actors_wait_for)
         cr_assert_geq(row_of("WAITS FOR"), 0);
         cr_assert_eq(row_of(" HOST ") >= 0, run.host_count == 2);
     }
+    run.host_count = 1;
     strcpy(actors[3].name, "prep.0");
     strcpy(run.verdict.actor, "prep.0");
     cr_assert_geq(row_of(" HOST "), 0);
@@ -309,7 +310,9 @@ Test(draw, other_runs_are_named_and_can_be_chosen)
     strcpy(runs[2].run, "twelve-with-a-rather-long-name");
     view.columns = 80;
     cr_assert_eq(row_of("run 2:05"), row + 3, "the time that is left is whole");
-    cr_assert_eq(row_of("twelve-with-a-rather-long"), row + 3);
+    cr_assert_eq(row_of("twelve-with-a-rather-lo"), row + 3);
+    runs[2].run_left_ns = UINT64_C(432000000000000);
+    cr_assert_eq(row_of("run 120:00:00"), row + 3);
     cr_assert_eq(row_of("EPOCH"), -1);
     view.columns = 120;
     cr_assert_eq(row_of("twelve-with-a-rather-long-name"), row + 3);
