@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
@@ -15,10 +16,16 @@ enum { LOOKS = 64 };
 /*  So many polls take longer than this only if the thread was interrupted. */
 static const uint64_t interrupted_ns = 20000;
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+/* A spurious wake-up, or no sleep at all, is not an error here. */
+void tnd_futex_sleep(_Atomic uint32_t *word, uint32_t value, int wait_ms)
 {
-    /* A spurious wake-up, or no sleep at all, is not an error here. */
-    (void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+    struct timespec span = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000L};
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, wait_ms < 0 ? NULL : &span);
+}
+
+void tnd_futex_notify(_Atomic uint32_t *word)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
 static void relax(void)
@@ -36,7 +43,7 @@ void tnd_futex_open(tnd_futex_t *self)
     if (atomic_fetch_add(&self->asleep, 0) == 0 || atomic_exchange(&self->asleep, 0) == 0)
         return;
     atomic_fetch_add(&self->turn, 1);
-    futex(&self->turn, FUTEX_WAKE, INT_MAX);
+    tnd_futex_notify(&self->turn);
 }
 
 static bool spin(bool (*ready)(const void *), const void *context, uint64_t spin_ns)
@@ -79,7 +86,7 @@ void tnd_futex_wait(tnd_futex_t *self, bool (*ready)(const void *), const void *
         atomic_store(&self->asleep, 1);
         if (ready(context))
             return;
-        futex(&self->turn, FUTEX_WAIT, turn);
+        tnd_futex_sleep(&self->turn, turn, -1);
         if (ready(context))
             return;
     }

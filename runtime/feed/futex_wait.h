@@ -3,7 +3,7 @@
  *  A waiter polls the word for a while, then sleeps.  A thread that changes the word then opens the
  *  gate, which costs one atomic addition while no thread sleeps.  A zeroed gate is ready for use.
  *
- *  Threads: any. */
+ *  Threads: any; tnd_futex_notify is signal-safe. */
 #ifndef TND_RUNTIME_FEED_FUTEX_WAIT_H
 #define TND_RUNTIME_FEED_FUTEX_WAIT_H
 
@@ -27,5 +27,11 @@ void tnd_futex_wait(tnd_futex_t *self, bool (*ready)(const void *context), const
 /*  Polls `ready(context)` for `spin_ns` without a system call.  Returns false if it is still not
  *  ready, or another thread has run on this processor meanwhile. */
 bool tnd_futex_spin(bool (*ready)(const void *context), const void *context, uint64_t spin_ns);
+
+/*  Without a gate: sleeps if the word has this value, until tnd_futex_notify, for at most `wait_ms`
+ *  (-1: without limit).  May return earlier, so callers look at the word again. */
+void tnd_futex_sleep(_Atomic uint32_t *word, uint32_t value, int wait_ms);
+/*  Wakes all threads that sleep at a word, which the caller has changed. */
+void tnd_futex_notify(_Atomic uint32_t *word);
 
 #endif

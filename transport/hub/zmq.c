@@ -261,8 +261,7 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
     mind_the_time(self);
     tnd_sleepers_wake(&self->sleepers);
-    if (self->peers.notice_count > 0 || tnd_sockets_are_ready(&self->sockets) ||
-        !tnd_mailbox_doze(self->mailbox))
+    if (self->peers.notice_count > 0 || tnd_sockets_are_ready(&self->sockets))
         return TND_OK;
     uint64_t until = until_ns;
     if (self->peers.deadline < until)
@@ -272,9 +271,13 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     int wait_ms = -1;
     if (until != TND_NEVER)
         wait_ms = until <= self->now ? 0 : rounded_ms(until - self->now);
-    (void)tnd_sockets_wait(&self->sockets, wait_ms);
-    tnd_mailbox_rise(self->mailbox);
-    self->looked = true;
+    if (self->sockets.count == 0) {
+        tnd_mailbox_sleep(self->mailbox, wait_ms);
+    } else if (tnd_mailbox_doze(self->mailbox)) {
+        (void)tnd_sockets_wait(&self->sockets, wait_ms);
+        tnd_mailbox_rise(self->mailbox);
+        self->looked = true;
+    }
     return TND_OK;
 }
 

@@ -11,13 +11,18 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/feed/futex_wait.h"
+
+/*  How the owner is to be woken. */
+enum { AWAKE, DOZES, SLEEPS };
 
 struct tnd_mailbox {
     tnd_inproc_message_t *taken; /* the owner's, oldest first */
     int fd;
     /*  Newest first; `closed` once the owner has closed it. */
     _Alignas(64) _Atomic(tnd_inproc_message_t *) arrived;
-    atomic_bool dozes, woken;
+    _Atomic uint32_t state; /* one of those above, at which the owner sleeps */
+    atomic_bool woken;
     atomic_uint holders; /* the owner and the pipes */
 };
 
@@ -98,29 +103,47 @@ void tnd_mailbox_close(tnd_mailbox_t **self_p)
     release(self);
 }
 
-/*  Sequentially consistent, like doze: either the owner sees what was stored before this call, or
- *  this call sees that the owner dozes. */
+/*  Sequentially consistent, like rest: either the owner sees what was stored before this call, or
+ *  this call sees that the owner waits. */
 static void ring(tnd_mailbox_t *self)
 {
     uint64_t one = 1;
-    if (atomic_load(&self->dozes) && atomic_exchange(&self->dozes, false))
+    if (atomic_load(&self->state) == AWAKE)
+        return;
+    uint32_t was = atomic_exchange(&self->state, AWAKE);
+    if (was == DOZES)
         (void)!write(self->fd, &one, sizeof one);
+    else if (was == SLEEPS)
+        tnd_futex_notify(&self->state);
+}
+
+static bool rest(tnd_mailbox_t *self, uint32_t state)
+{
+    atomic_store(&self->state, state);
+    if (!atomic_exchange(&self->woken, false) && self->taken == NULL &&
+        atomic_load(&self->arrived) == NULL)
+        return true;
+    atomic_store(&self->state, AWAKE);
+    return false;
 }
 
 bool tnd_mailbox_doze(tnd_mailbox_t *self)
 {
-    atomic_store(&self->dozes, true);
-    if (!atomic_exchange(&self->woken, false) && self->taken == NULL &&
-        atomic_load(&self->arrived) == NULL)
-        return true;
-    atomic_store(&self->dozes, false);
-    return false;
+    return rest(self, DOZES);
 }
 
 void tnd_mailbox_rise(tnd_mailbox_t *self)
 {
-    atomic_store(&self->dozes, false);
+    atomic_store(&self->state, AWAKE);
     atomic_store(&self->woken, false);
+}
+
+void tnd_mailbox_sleep(tnd_mailbox_t *self, int wait_ms)
+{
+    if (!rest(self, SLEEPS))
+        return;
+    tnd_futex_sleep(&self->state, SLEEPS, wait_ms);
+    tnd_mailbox_rise(self);
 }
 
 void tnd_mailbox_wake(tnd_mailbox_t *self)
@@ -140,7 +163,7 @@ void tnd_sleepers_wake(tnd_sleepers_t *self)
 
 static void note_sleeper(tnd_sleepers_t *self, tnd_mailbox_t *mailbox)
 {
-    if (!atomic_load(&mailbox->dozes))
+    if (atomic_load(&mailbox->state) == AWAKE)
         return;
     for (uint32_t i = 0; i < self->count; i++)
         if (self->mailboxes[i] == mailbox)

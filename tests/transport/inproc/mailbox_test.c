@@ -148,6 +148,28 @@ Test(mailbox, a_wake_ends_this_wait_or_the_next)
     close_pair(&pair);
 }
 
+Test(mailbox, whose_owner_sleeps_has_no_need_of_its_descriptor)
+{
+    pair_t pair = open_pair();
+    tnd_mailbox_t *mailbox = pair.mailboxes[TND_SIDE_BINDER];
+    struct pollfd polled = {.fd = tnd_mailbox_descriptor(mailbox), .events = POLLIN};
+    bool is_end;
+
+    tnd_mailbox_wake(mailbox);
+    tnd_mailbox_sleep(mailbox, -1); /* a wake ends the next wait */
+    cr_assert(say(&pair, TND_SIDE_DIALER, 1));
+    tnd_mailbox_sleep(mailbox, -1); /* a message is there */
+    cr_assert(eq(u64, receive(&pair, TND_SIDE_BINDER, &is_end), 1));
+    tnd_mailbox_sleep(mailbox, 0); /* nothing is there */
+    cr_assert(say(&pair, TND_SIDE_DIALER, 2));
+    cr_assert(eq(int, (int)pair.sleepers.count, 0), "the owner is awake again");
+    tnd_sleepers_wake(&pair.sleepers);
+    cr_assert(eq(int, poll(&polled, 1, 0), 0));
+
+    tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
+    close_pair(&pair);
+}
+
 static void *say_many(void *context)
 {
     pair_t *pair = context;
@@ -161,29 +183,49 @@ static void *say_many(void *context)
     return NULL;
 }
 
-Test(mailbox, an_owner_that_sleeps_misses_nothing)
+static void doze(tnd_mailbox_t *mailbox)
+{
+    struct pollfd polled = {.fd = tnd_mailbox_descriptor(mailbox), .events = POLLIN};
+    uint64_t rung;
+    if (!tnd_mailbox_doze(mailbox))
+        return;
+    cr_assert(eq(int, poll(&polled, 1, 10000), 1), "no wake-up");
+    cr_assert(eq(int, (int)read(polled.fd, &rung, sizeof rung), (int)sizeof rung));
+    tnd_mailbox_rise(mailbox);
+}
+
+static void sleep_without_limit(tnd_mailbox_t *mailbox)
+{
+    tnd_mailbox_sleep(mailbox, -1);
+}
+
+static void receive_many(void (*wait)(tnd_mailbox_t *))
 {
     pair_t pair = open_pair();
     tnd_mailbox_t *mailbox = pair.mailboxes[TND_SIDE_BINDER];
-    struct pollfd polled = {.fd = tnd_mailbox_descriptor(mailbox), .events = POLLIN};
     pthread_t thread;
     cr_assert(eq(int, pthread_create(&thread, NULL, say_many, &pair), 0));
 
-    uint64_t next = 0, rung;
+    uint64_t next = 0;
     for (bool is_end = false; !is_end;) {
         uint64_t number = receive(&pair, TND_SIDE_BINDER, &is_end);
-        if (number != TND_UNKNOWN) {
+        if (number == TND_UNKNOWN)
+            wait(mailbox);
+        else
             cr_assert(is_end || number == next++);
-            continue;
-        }
-        if (!tnd_mailbox_doze(mailbox))
-            continue;
-        cr_assert(eq(int, poll(&polled, 1, 10000), 1), "no wake-up");
-        cr_assert(eq(int, (int)read(polled.fd, &rung, sizeof rung), (int)sizeof rung));
-        tnd_mailbox_rise(mailbox);
     }
 
     cr_assert(eq(u64, next, MANY));
     pthread_join(thread, NULL);
     close_pair(&pair);
+}
+
+Test(mailbox, an_owner_that_dozes_misses_nothing)
+{
+    receive_many(doze);
+}
+
+Test(mailbox, an_owner_that_sleeps_misses_nothing)
+{
+    receive_many(sleep_without_limit);
 }
