@@ -50,14 +50,13 @@ void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t 
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->commit.payload);
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
-        uint32_t replica;
-        int used = 0;
+        char *rest;
         tnd_metric_t found;
         if (self->writer != NULL && index == 0 &&
             tnd_checkpoint_writer_line(self->writer, msg->commit.step + 1, line))
             continue;
-        if (sscanf(line, "%" SCNu32 " %n", &replica, &used) != 1 || replica >= replicas ||
-            tnd_metric_parse(&found, line + used) == 0)
+        unsigned long replica = strtoul(line, &rest, 10);
+        if (rest == line || replica >= replicas || tnd_metric_parse(&found, rest) == 0)
             continue;
         uint32_t metric = metric_of(report, found.name, replicas);
         if (metric == TND_METRICS_MAX)

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/core/numeric/hexadecimal.h"
+
 /* --- one number ------------------------------------------------------------------------------- */
 
 static uint64_t bits_of(double number)
@@ -22,21 +24,36 @@ static double number_of(uint64_t bits)
 
 size_t tnd_metric_print(const tnd_metric_t *self, char text[TND_METRIC_TEXT])
 {
-    return (size_t)snprintf(text, TND_METRIC_TEXT, "%016" PRIx64 " %016" PRIx64 " %s",
-                            bits_of(self->sum), bits_of(self->weight), self->name);
+    const double numbers[] = {self->sum, self->weight};
+    size_t used = 0, length = strlen(self->name);
+    for (size_t i = 0; i < 2; i++) {
+        tnd_hexadecimal_print(bits_of(numbers[i]), text + used);
+        used += TND_HEXADECIMAL_DIGITS;
+        text[used++] = ' ';
+    }
+    memcpy(text + used, self->name, length + 1);
+    return used + length;
 }
 
 size_t tnd_metric_parse(tnd_metric_t *self, const char *text)
 {
-    tnd_metric_t found = {.sum = 0};
-    uint64_t sum, weight;
-    int used = 0;
-    if (sscanf(text, "%16" SCNx64 " %16" SCNx64 " %31s%n", &sum, &weight, found.name, &used) != 3)
+    static const char blanks[] = " \t\n";
+    uint64_t bits[2];
+    const char *at = text + strspn(text, blanks);
+    for (size_t i = 0; i < 2; i++) {
+        if (!tnd_hexadecimal_parse(at, &bits[i]))
+            return 0;
+        at += TND_HEXADECIMAL_DIGITS;
+        if (strspn(at, blanks) == 0)
+            return 0;
+        at += strspn(at, blanks);
+    }
+    size_t length = strcspn(at, blanks);
+    if (length == 0 || length >= TND_METRIC_NAME)
         return 0;
-    found.sum = number_of(sum);
-    found.weight = number_of(weight);
-    *self = found;
-    return (size_t)used;
+    *self = (tnd_metric_t){.sum = number_of(bits[0]), .weight = number_of(bits[1])};
+    memcpy(self->name, at, length);
+    return (size_t)(at - text) + length;
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */

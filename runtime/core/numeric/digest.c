@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric/digest_internal.h"
+#include "runtime/core/numeric/hexadecimal.h"
 #include "runtime/core/numeric/vector_paths.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are hashed as they lie");
@@ -63,35 +64,18 @@ bool tnd_digest_is_empty(const tnd_digest_t *self)
 
 void tnd_digest_print(const tnd_digest_t *self, char text[TND_DIGEST_TEXT_SIZE])
 {
-    for (int i = 0; i < 32; i++) {
-        uint64_t half = i < 16 ? self->high : self->low;
-        text[i] = "0123456789abcdef"[half >> (60 - 4 * (i % 16)) & 15];
-    }
-    text[32] = '\0';
-}
-
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    tnd_hexadecimal_print(self->high, text);
+    tnd_hexadecimal_print(self->low, text + TND_HEXADECIMAL_DIGITS);
+    text[TND_DIGEST_TEXT_SIZE - 1] = '\0';
 }
 
 bool tnd_digest_parse(tnd_digest_t *self, const char *text)
 {
-    uint64_t halves[2] = {0, 0};
-    for (int i = 0; i < 32; i++) {
-        int value = digit_value(text[i]);
-        if (value < 0)
-            return false;
-        halves[i / 16] = halves[i / 16] << 4 | (uint64_t)value;
-    }
-    if (text[32] != '\0')
+    tnd_digest_t read;
+    if (!tnd_hexadecimal_parse(text, &read.high) ||
+        !tnd_hexadecimal_parse(text + TND_HEXADECIMAL_DIGITS, &read.low) ||
+        text[TND_DIGEST_TEXT_SIZE - 1] != '\0')
         return false;
-    *self = (tnd_digest_t){.low = halves[1], .high = halves[0]};
+    *self = read;
     return true;
 }

@@ -171,6 +171,24 @@ Test(run_summary, metrics_are_the_same_in_every_locale_and_damaged_ones_are_refu
         cr_assert_eq(tnd_metric_parse(&found, text), strlen(text));
         cr_assert_eq(memcmp(&found, &metric, sizeof found), 0);
     }
+    static const char *const not_metrics[] = {
+        "3ff0000000000000 4000000000000000",
+        "3ff0000000000000 4000000000000000 ",
+        "3ff000000000000 4000000000000000 loss",
+        "3ff00000000000004000000000000000 loss",
+        "3ff0000000000000 400000000000000g loss",
+        "0x3ff00000000000 4000000000000000 loss",
+        "3ff0000000000000 4000000000000000 a_name_that_has_thirty_two_bytes",
+    };
+    tnd_metric_t same = {.name = "same", .sum = 1};
+    for (size_t i = 0; i < sizeof not_metrics / sizeof not_metrics[0]; i++) {
+        cr_assert_eq(tnd_metric_parse(&same, not_metrics[i]), 0, "%s", not_metrics[i]);
+        cr_assert_str_eq(same.name, "same");
+    }
+    cr_assert_eq(tnd_metric_parse(&same, " 3FF0000000000000 4000000000000000 "
+                                         "a_name_that_has_thirty_one_byte more"),
+                 66);
+    cr_assert_str_eq(same.name, "a_name_that_has_thirty_one_byte");
     static const char *const damaged[] = {
         "",
         "latest 1 512",
