@@ -100,7 +100,8 @@ struct tnd_device_workers {
     copier_t *copiers;              /* by worker */
     bool copies;                    /* there are copiers */
     tnd_replica_t *replicas;
-    tnd_partial_sums_t *sums; /* by local model */
+    tnd_value_table_t *values; /* that they post */
+    tnd_partial_sums_t *sums;  /* by local model */
     worker_t *workers;
     uint32_t worker_count;
     job_t *jobs; /* by seq % depth */

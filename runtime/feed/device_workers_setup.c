@@ -75,6 +75,7 @@ static void make_workers(tnd_device_workers_t *self)
 static void make_replicas(tnd_device_workers_t *self)
 {
     self->replicas = tnd_allocate_zeroed(self->config.count, sizeof *self->replicas);
+    self->values = tnd_value_table_new(self->config.count);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
@@ -84,6 +85,7 @@ static void make_replicas(tnd_device_workers_t *self)
         replica->reducers = self->config.reducers;
         replica->reducer_count = self->config.reducer_count;
         replica->weights = self->config.weights;
+        replica->values = self->values;
         replica->local = i;
     }
 }
@@ -352,6 +354,7 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     for (uint32_t i = 0; i < self->config.count; i++)
         tnd_postings_free(&self->replicas[i].posts);
     free(self->replicas);
+    tnd_value_table_free(&self->values);
     for (uint32_t i = 0; i < self->config.count / self->config.accumulate; i++)
         tnd_partial_sums_free(&self->sums[i]);
     free(self->sums);

@@ -307,6 +307,20 @@ tnd_status_t tnd_replica_gather_into(tnd_replica_t *replica, const char *reducer
                                 .unit = (uint32_t)size});
 }
 
+tnd_values_t tnd_replica_values(tnd_replica_t *replica, const char *name, tnd_dtype_t dtype,
+                                size_t count)
+{
+    tnd_values_t values = {.own = NULL};
+    tnd_error_t why;
+    if (!is_dtype(dtype))
+        (void)refuse(replica, "type %d does not exist; the types are those of tnd_dtype_t",
+                     (int)dtype);
+    else if (tnd_value_table_find(replica->values, name, dtype, count, replica->local, &values,
+                                  &why) != TND_OK)
+        (void)refuse(replica, "%s", why.text);
+    return values;
+}
+
 double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)
 {
     uint32_t found = 0;

@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/store.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
+#include "runtime/feed/replica_values.h"
 #include "runtime/feed/slot_pool.h"
 #include "runtime/observe/observer.h"
 #include "runtime/posts/gathers.h"
@@ -44,6 +45,7 @@ struct tnd_replica {
     uint32_t reducer_count;
     const int *weights; /* by reducer: the column that weights a mean; -1: rows.  NULL: rows */
     const tnd_gathers_t *gathers;
+    tnd_value_table_t *values; /* of this host */
     /* of a step; no rows while a model is opened */
     const tnd_slice_note_t *note;
     const void *const *columns;               /* where the rows of each column are; NULL: nowhere */

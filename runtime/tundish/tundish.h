@@ -483,6 +483,21 @@ TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *redu
 TND_API tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer,
                                            tnd_reduce_t reduce, tnd_dtype_t dtype, const void *in,
                                            void *out, size_t count);
+/*  Memory for an array that is posted in each step. */
+typedef struct {
+    void *own;    /* what this replica posts */
+    void *result; /* of all replicas of this process: only read it */
+} tnd_values_t;
+
+/*  The array of that name, of `count` elements: pass its two parts to tnd_replica_reduce_to or
+ *  tnd_replica_mean_to.  Where the replicas share a process, it is copied neither in nor out: their threads
+ *  add the parts where they are, and all replicas read one result.  Zeros at first; aligned to 64 bytes;
+ *  the same memory in each call, until the session is destroyed.  It is not part of the memory sum.
+ *  It can be called wherever there is a replica, also in `open` of a step table.
+ *  Errors: both NULL, after tnd_replica_error, if the type does not exist, the array has another type or
+ *  number of elements, also in another replica of this process, or memory is exhausted. */
+TND_API tnd_values_t tnd_replica_values(tnd_replica_t *replica, const char *name, tnd_dtype_t dtype,
+                                        size_t count);
 /*  The sum of the reducer's weight column (its option `weight`) over this replica's rows; without
  *  that option, the number of rows.
  *  Errors: negative, after tnd_replica_error, if a weight is negative or not a number. */
@@ -507,7 +522,8 @@ TND_API void tnd_replica_share(const tnd_replica_t *replica, size_t count, size_
                                size_t *end_p);
 /*  As tnd_replica_reduce, but each replica gets its share of the result only (tnd_replica_share), in its
  *  place in `data`; what the rest of `data` contains stays.  Followed by tnd_replica_gather_into, it is
- *  an all-reduce with the same bits.  In between, `apply` updates the share, and needs the state of an
+ *  an all-reduce with the same bits.  Between M hosts a gather moves half of the bytes of an all-reduce, a
+ *  scatter 1 / (2 M) of them more than half.  In between, `apply` updates the share, and needs the state of an
  *  optimizer for that alone. */
 TND_API tnd_status_t tnd_replica_scatter(tnd_replica_t *replica, const char *reducer,
                                          tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,

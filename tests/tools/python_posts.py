@@ -318,6 +318,24 @@ def halves(feed, shared=1):
     assert len(steps) > len(models) and all(model.stage == 3 for model in models.values())
 
 
+def own(feed):
+    """Two replicas of a process share a result that comes from another one."""
+    kept = {}
+
+    def step(replica):
+        kept[replica.id] = replica.memory("w", 700_000)
+        kept[replica.id].own[:] = replica.id + replica.step
+        kept[replica.id].posted = replica.reduce("mean", kept[replica.id], "sum")
+
+    def apply(replica):
+        kept[replica.id].posted.wait()
+        assert (kept[replica.id].result == 6 + 4 * replica.step).all()
+        assert (kept[replica.id].own == replica.id + replica.step).all()
+
+    while feed.run(step, apply):
+        same(len({values.result.ctypes.data for values in kept.values()}), 1)
+
+
 def program():
     """One process of a run, in this file."""
     files, host, what, count = sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])
@@ -335,6 +353,8 @@ def program():
             halves(feed)
         elif what == "agree":
             agree(feed)
+        elif what == "own":
+            own(feed)
         elif what == "meet":
             meet(feed, pathlib.Path(paths[0]).parent)
         else:
@@ -507,6 +527,45 @@ def test_the_halves_of_a_reduction_have_its_bits(folder):
     for devices, shared in ((1, 1), (2, 1), (1, 4), (2, 2)):
         with tundish.feed(graph(folder, devices=devices), settings={"feed.accumulate": shared}) as feed:
             halves(feed, shared)
+
+
+def test_memory_of_the_library_is_copied_neither_in_nor_out(folder):
+    """Of four replicas: the values stay as they were, and all read one result."""
+    for devices, shared, when in ((1, 1, "reduced"), (4, 1, "early"), (2, 2, "reduced")):
+        kept, settings = {}, {"feed.accumulate": shared, "feed.apply": when}
+
+        def step(replica):
+            arrays = [replica.memory("w", (3, 2)), replica.memory("b", 5, "f64")]
+            if replica.id in kept:
+                for before, now in zip(kept[replica.id][0], arrays):
+                    same((before.own.ctypes.data, before.result.ctypes.data), (now.own.ctypes.data, now.result.ctypes.data))
+            assert all(array.own.ctypes.data % 64 == 0 for array in arrays)
+            for array in arrays:
+                array.own[:] = 2.0 ** replica.id
+            kept[replica.id] = arrays, replica.reduce("mean", arrays, "sum")
+
+        def apply(replica):
+            arrays, posted = kept[replica.id]
+            for array, result in zip(arrays, posted.wait()):
+                assert result is array.result and (result == 15).all() and (array.own == 2.0 ** replica.id).all()
+                assert not result.flags.writeable
+
+        with tundish.feed(graph(folder, devices=devices), settings=settings) as feed:
+            same(feed.accumulate, shared)
+            while feed.run(step, apply):
+                for number in 0, 1:
+                    same(len({arrays[number].result.ctypes.data for arrays, _ in kept.values()}), 1)
+                    same(len({arrays[number].own.ctypes.data for arrays, _ in kept.values()}), REPLICAS)
+    run_two(folder, "own", **{"feed.apply": "early"})
+    for first, second, words in ((("w", 4), ("w", 5), "array `w` has 4 elements of f32 since it was first asked for, and now 5 of f32"),
+                                 (("w", 4), ("w", 4, "f64"), "and now 4 of f64 are: give the other one another name"),
+                                 (("w", 4), ("v", 2 ** 63), "cannot allocate 9223372036854775808 elements of f32 for array `v`")):
+        with tundish.feed(graph(folder)) as feed:
+            try:
+                feed.run(lambda replica: replica.memory(*(second if replica.id == 3 else first)))
+                raise AssertionError(words)
+            except tundish.Error as error:
+                holds(str(error), words)
 
 
 def test_waits_that_are_not_possible_are_refused(folder):

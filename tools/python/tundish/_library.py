@@ -61,6 +61,11 @@ class Schema(ctypes.Structure):
     _fields_ = [("count", c_uint32), ("columns", Column * 64)]
 
 
+class Values(ctypes.Structure):
+    """tnd_values_t"""
+    _fields_ = [("own", c_void_p), ("result", c_void_p)]
+
+
 class Why(ctypes.Structure):
     """tnd_error_t"""
     _fields_ = [("text", c_char * 512), ("about", c_void_p)]
@@ -88,6 +93,9 @@ def _load():
         function = getattr(library, "tnd_" + name)
         function.restype, function.argtypes = _TYPES[result], [_TYPES[letter] for letter in arguments]
         globals()[name] = function
+    library.tnd_replica_values.restype = Values
+    library.tnd_replica_values.argtypes = [c_void_p, c_char_p, c_int, ctypes.c_size_t]
+    globals()["replica_values"] = library.tnd_replica_values
     return library
 
 

@@ -80,6 +80,36 @@ class Result:
         return f"tundish.Result(shape={self.shape}, dtype={self.dtype})"
 
 
+class Values:
+    """Memory of the library for an array that is posted in each step: `own` is what this replica posts, `result` that of
+    all replicas, which is only read.  It lives as long as the feed."""
+
+    def __init__(self, memory, dtype, shape):
+        import numpy
+        size = math.prod(shape) * _size(dtype)
+
+        def view(address):
+            return numpy.frombuffer((ctypes.c_char * size).from_address(address), Result.kind(dtype)).reshape(shape)
+        self.dtype, self.shape, self.own = dtype, shape, view(memory.own)
+        result = view(memory.result)
+        result.setflags(write=False)
+        self.result = Result(dtype, result) if dtype == "bf16" else result
+
+
+class _Given:
+    """As an _Array."""
+    writable = True
+
+    def __init__(self, values):
+        self.values, self.dtype, self.shape = values, values.dtype, values.shape
+        self.number, self.count = _library.DTYPES.index(values.dtype), math.prod(values.shape)
+        self.address, self.result = values.own.ctypes.data, values.result
+        self.out = values.result.address if values.dtype == "bf16" else values.result.ctypes.data
+
+    def moved(self):
+        raise TypeError("memory of `replica.memory` is posted by `reduce`")
+
+
 class _Array:
     """An array to post: its type, shape and address; `owner` keeps its memory.  `result` is what has the result."""
 
@@ -156,7 +186,7 @@ class _Array:
 
 def _array(values, path):
     try:
-        return _Array(values)
+        return _Given(values) if isinstance(values, Values) else _Array(values)
     except (TypeError, BufferError) as error:
         raise TypeError(f"{path}: {error}") from None
 
@@ -345,6 +375,17 @@ class Posts:
         posted = Posted(None)
         self._gathers.append((posted, values, parts))
         return posted
+
+    def memory(self, name, shape, dtype="f32"):
+        """Memory for an array that is posted in each step, by name: fill `own`, post it by `reduce`, and read `result` in
+        `apply`.  Where replicas share a process, it is copied neither in nor out."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if dtype not in _library.DTYPES:
+            raise ValueError(f"dtype={dtype!r}: it is one of {', '.join(_library.DTYPES)}")
+        memory = _library.replica_values(self._inside(), name.encode(), _library.DTYPES.index(dtype), math.prod(shape))
+        if not memory.own:
+            raise Refused
+        return Values(memory, dtype, shape)
 
     def broadcast(self, reducer, values, root=0):
         """Posts arrays that have those of replica `root` when `apply` runs, such as initial weights; as `reduce`."""
