@@ -148,12 +148,13 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
     return TND_OK;
 }
 
-static void answer(tnd_actor_t *self, const tnd_msg_t *msg)
+static void answer(reducer_t *reducer, tnd_actor_t *self, tnd_msg_t *msg)
 {
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_buffer_t *root = msg->kind == TND_MSG_RESULT ? msg->post.payload : NULL;
     if (root != NULL) {
-        tnd_buffer_hold(root);
+        msg->post.payload = root =
+            tnd_roots_for(&reducer->roots, root, reducer->carriers.ids, msg->to);
         tnd_count(&statistics->blocks_out, 1);
         tnd_count(&statistics->bytes_out, tnd_buffer_size(root));
     }
@@ -174,7 +175,7 @@ static tnd_status_t reducer_work(void *state, tnd_actor_t *self, bool *more_p, t
             *more_p = true;
             return reduce(reducer, &effect.msg, error);
         case TND_EFFECT_LINK:
-            answer(self, &effect.msg);
+            answer(reducer, self, &effect.msg);
             break;
         case TND_EFFECT_FORGET:
         case TND_EFFECT_DROP:

@@ -32,7 +32,7 @@ const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, tnd_sharing_t
                                         [TND_GATHER] = "gather"};
     if (sharing == TND_SHARE_IN)
         return strcpy(text, "gather into");
-    if (root > 0)
+    if (root > 0 && sharing == TND_SHARE_NONE)
         snprintf(text, TND_OPERATION_TEXT, "broadcast from replica %" PRIu32, root - 1);
     else
         snprintf(text, TND_OPERATION_TEXT, "%s%s",

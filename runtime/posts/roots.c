@@ -258,7 +258,11 @@ tnd_status_t tnd_roots_compute(tnd_roots_t *self, const tnd_post_note_t *nodes, 
     TND_TRY(read_nodes(self, count, &head, error));
     tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
     tnd_buffer_t *root = take_root(self, tnd_tensor_bytes(dtype, false, 0, (size_t)head.count));
-    tnd_tensor_head_t result = {.reduce = head.reduce, .dtype = head.dtype, .count = head.count};
+    tnd_tensor_head_t result = {.reduce = head.reduce,
+                                .dtype = head.dtype,
+                                .count = head.count,
+                                .root = head.root,
+                                .sharing = head.sharing};
     tnd_segment_t *none;
     void *values = tnd_tensor_begin(root, &result, &none);
     tnd_reduction_tree_job_t job = {
@@ -276,6 +280,21 @@ tnd_status_t tnd_roots_compute(tnd_roots_t *self, const tnd_post_note_t *nodes, 
     tnd_buffer_seal(root);
     *root_p = root;
     return TND_OK;
+}
+
+tnd_buffer_t *tnd_roots_for(tnd_roots_t *self, tnd_buffer_t *root, const tnd_actor_id_t *carriers,
+                            tnd_actor_id_t to)
+{
+    tnd_tensor_head_t head;
+    tnd_segment_t *none;
+    memcpy(&head, tnd_buffer_data(root), sizeof head); /* of our own making */
+    if (head.sharing == TND_SHARE_NONE || head.root == 0 || head.root > self->replicas ||
+        (carriers[head.root - 1] == to) == (head.sharing == TND_SHARE_OUT))
+        return tnd_buffer_hold(root);
+    tnd_buffer_t *empty = tnd_buffer_new(tnd_tensor_bytes((tnd_dtype_t)head.dtype, false, 0, 0));
+    (void)tnd_tensor_begin(empty, &head, &none);
+    tnd_buffer_seal(empty);
+    return empty;
 }
 
 void tnd_roots_free(tnd_roots_t *self)

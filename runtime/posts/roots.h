@@ -29,6 +29,11 @@ void tnd_roots_init(tnd_roots_t *self, const char *name, uint32_t replicas,
  *  if the nodes are not of the same postings: names the first that differs, and its replicas. */
 tnd_status_t tnd_roots_compute(tnd_roots_t *self, const tnd_post_note_t *nodes, uint32_t count,
                                tnd_buffer_t **root_p, tnd_error_t *error) TND_CHECKED;
+/*  What of a root the feeder `to` needs: a reference to the root; or, of an array that is divided among the
+ *  replicas, a result without values if it lacks nothing: the share of another feeder's replica in a
+ *  scatter, its own in a gather.  `carriers`: by replica. */
+tnd_buffer_t *tnd_roots_for(tnd_roots_t *self, tnd_buffer_t *root, const tnd_actor_id_t *carriers,
+                            tnd_actor_id_t to);
 /*  Of one that was not initialized, all zeros, too. */
 void tnd_roots_free(tnd_roots_t *self);
 

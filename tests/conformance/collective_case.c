@@ -402,7 +402,10 @@ static void answer(collective_case_t *run, const tnd_msg_t *msg)
         return;
     }
     tnd_post_note_t result = msg->post;
-    result.payload = run->spoil ? other_result() : tnd_buffer_hold(msg->post.payload);
+    result.payload = run->spoil
+                         ? other_result()
+                         : tnd_roots_for(&run->roots, msg->post.payload, run->carriers, msg->to);
+    run->received_bytes += tnd_buffer_size(result.payload);
     if (run->ops->incoming(to, REDUCER, &result, &error) != TND_OK)
         end(run, error.text);
 }
@@ -434,6 +437,7 @@ static void carry(collective_case_t *run, uint32_t number)
         if (tnd_reducer_core_post(run->reducer, &msg, &error) != TND_OK)
             end(run, error.text);
         run->sent++;
+        run->sent_bytes += tnd_buffer_size(outgoing.post.payload);
         drain(run);
     }
     while (run->ops->used(member, &used)) {
@@ -548,6 +552,7 @@ bool case_run(collective_case_t *run)
     pthread_cond_init(&run->changed, NULL);
     run->pending = run->aborted = false;
     run->running = run->sent = 0;
+    run->sent_bytes = run->received_bytes = 0;
     run->failure[0] = '\0';
     for (uint32_t m = 0; m < run->members; m++)
         join(run, m);

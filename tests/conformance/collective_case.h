@@ -71,10 +71,11 @@ struct collective_case {
     uint64_t buckets[1];
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool pending;     /* the carrier has something to do */
-    bool aborted;     /* as `failure` says, or on request */
-    uint32_t running; /* device threads */
-    uint32_t sent;    /* values, to the reducer */
+    bool pending;                        /* the carrier has something to do */
+    bool aborted;                        /* as `failure` says, or on request */
+    uint32_t running;                    /* device threads */
+    uint32_t sent;                       /* values, to the reducer */
+    uint64_t sent_bytes, received_bytes; /* by all members */
     char failure[512];
     void *reducer_memory;
     tnd_reducer_core_t *reducer;

@@ -170,6 +170,41 @@ static void post_drifted(const collective_case_t *self, uint32_t leaf, uint64_t 
                                              .hash = {7, leaf == 1 && round == 1}});
 }
 
+static void post_half(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                      case_array_t *arrays, tnd_postings_t *posts, tnd_sharing_t sharing)
+{
+    bool gives = sharing == TND_SHARE_IN;
+    size_t bytes = self->most * sizeof(float);
+    void *data = room(&arrays[0].in, bytes);
+    case_values(data, TND_F32, self->most, case_number(leaf, round, 0));
+    tnd_postings_add(posts, &(tnd_posting_t){.reduce = gives ? TND_SUM : TND_MEAN,
+                                             .dtype = gives ? TND_U8 : TND_F32,
+                                             .count = gives ? bytes : self->most,
+                                             .from = data,
+                                             .data = data,
+                                             .rows = case_rows(self, leaf, round),
+                                             .sharing = sharing,
+                                             .unit = gives ? sizeof(float) : 1});
+}
+
+static void post_whole(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                       case_array_t *arrays, tnd_postings_t *posts)
+{
+    post_half(self, leaf, round, arrays, posts, TND_SHARE_NONE);
+}
+
+static void post_scatter(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                         case_array_t *arrays, tnd_postings_t *posts)
+{
+    post_half(self, leaf, round, arrays, posts, TND_SHARE_OUT);
+}
+
+static void post_gather_into(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                             case_array_t *arrays, tnd_postings_t *posts)
+{
+    post_half(self, leaf, round, arrays, posts, TND_SHARE_IN);
+}
+
 /* --- runs ------------------------------------------------------------------------------------- */
 
 static void place(collective_case_t *self, uint32_t leaves, uint32_t members)
@@ -243,6 +278,34 @@ results_are_there_when_they_are_awaited_while_others_are_on_their_way(collective
     self->script = post_large;
     self->most = 3000001;
     place(self, 4, 2);
+}
+
+/*  Bytes that M members send and receive, in arrays. */
+static double arrays_moved(collective_case_t *self, uint32_t members, case_script_fn *script)
+{
+    self->script = script;
+    place(self, 8, members);
+    return (double)(self->sent_bytes + self->received_bytes) /
+           (double)(self->most * sizeof(float) * self->rounds);
+}
+
+/*  An all-reduce sends M arrays of S and receives as many.  A gather receives what is not there yet; a
+ *  scatter sends all and receives one array in all, so it comes as close to the half as 1 / M. */
+static void the_halves_of_an_all_reduce_move_half_the_bytes(collective_case_t *self)
+{
+    self->rounds = 2;
+    self->most = 500000;
+    for (uint32_t members = 2; members <= 8; members *= 2) {
+        double whole = arrays_moved(self, members, post_whole);
+        double scatter = arrays_moved(self, members, post_scatter);
+        double gather = arrays_moved(self, members, post_gather_into);
+        printf("%" PRIu32 " members: %.3f arrays, scatter %.3f, gather %.3f\n", members, whole,
+               scatter, gather);
+        case_expect(whole > (members < 8 ? 1.99 : 1.7) * members, "%g",
+                    whole); /* some have no rows */
+        case_expect(gather < 1.005 * members, "gather: %g", gather);
+        case_expect(scatter < 1.005 * (members + 1), "scatter: %g", scatter);
+    }
 }
 
 static void arrays_without_elements_are_barriers(collective_case_t *self)
@@ -356,6 +419,7 @@ static const struct {
     CHECK(buckets_of_any_size_change_no_bit_and_a_step_may_post_again),
     CHECK(has_more_pieces_than_may_be_under_way),
     CHECK(results_are_there_when_they_are_awaited_while_others_are_on_their_way),
+    CHECK(the_halves_of_an_all_reduce_move_half_the_bytes),
     CHECK(arrays_without_elements_are_barriers),
     CHECK(names_the_replica_that_posts_something_else),
     CHECK(names_the_replica_that_scatters),

@@ -10,6 +10,9 @@
 #include "runtime/base/allocation.h"
 #include "transport/collective/host_internal.h"
 
+/*  The bytes of a share that is sent by itself, at least. */
+enum { SHARE_BYTES = 4096 };
+
 /*  Whether all workers posted the same.  Call it between two meetings, where no thread posts. */
 static bool posts_fit(thread_t *thread, const tnd_collective_round_t *round)
 {
@@ -95,7 +98,7 @@ static void begin_reduced(host_t *host, node_t *node, const piece_t *piece)
         .count = piece->count,
         .segments = piece->postings,
         .first = piece->reduction,
-        .root = piece->root,
+        .root = piece->root > 0 ? piece->root : piece->owner,
         .sharing = post->sharing,
         .whole = piece->count < post->count && piece->postings == 1 ? post->count : 0,
         .postings = piece->reduction - piece->posting + posts_of(host, 0)->count};
@@ -171,6 +174,14 @@ static size_t piece_bytes(const tnd_posting_t *post, uint32_t postings, size_t c
     return tnd_tensor_bytes(post->dtype, true, postings, count);
 }
 
+/*  Whether it is sent by shares: bytes of all, or an array whose shares are worth a message each. */
+static bool has_shares(const host_t *host, const tnd_posting_t *post)
+{
+    if (post->sharing == TND_SHARE_OUT)
+        return piece_bytes(post, 1, post->count) / host->config.replicas >= SHARE_BYTES;
+    return post->sharing == TND_SHARE_IN && post->count > 0;
+}
+
 /*  The bucket that begins at a posting: this one, and those after it that fit. */
 static piece_t bucket_at(const host_t *host, uint32_t posting)
 {
@@ -178,11 +189,13 @@ static piece_t bucket_at(const host_t *host, uint32_t posting)
     const tnd_posting_t *post = &posts->items[posting];
     piece_t bucket = {.posting = posting, .postings = 1, .count = post->count};
     size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
+    if (has_shares(host, post))
+        return bucket;
     size_t most =
         host->config.buckets != NULL ? (size_t)host->config.buckets[post->reducer] / size : 0;
     for (uint32_t p = posting + 1; p < posts->count; p++) {
         const tnd_posting_t *next = &posts->items[p];
-        if (!tnd_posting_follows(next, post) || bucket.count > most ||
+        if (!tnd_posting_follows(next, post) || has_shares(host, next) || bucket.count > most ||
             next->count > most - bucket.count ||
             piece_bytes(post, bucket.postings + 1, bucket.count + next->count) > TND_PIECE_BYTES)
             break;
@@ -206,13 +219,18 @@ static void add_parts(host_t *host, tnd_collective_round_t *round, uint32_t post
     }
 }
 
-/*  An array of which each replica has a share: pieces of one share each. */
+/*  An array of which each replica has a share: pieces of one share each, which go only where they are
+ *  needed. */
 static void add_shares(host_t *host, tnd_collective_round_t *round, uint32_t posting)
 {
     const tnd_posting_t *post = &posts_of(host, 0)->items[posting];
-    size_t most = TND_PIECE_BYTES - piece_bytes(post, 1, 0), end;
+    size_t end, most = (TND_PIECE_BYTES - piece_bytes(post, 1, 0)) /
+                       tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
     for (uint32_t replica = 0; replica < host->config.replicas; replica++) {
-        piece_t part = {.posting = posting, .postings = 1, .root = replica + 1};
+        piece_t part = {.posting = posting,
+                        .postings = 1,
+                        .root = post->sharing == TND_SHARE_IN ? replica + 1 : 0,
+                        .owner = replica + 1};
         tnd_posting_share(post, host->config.replicas, replica, &part.begin, &end);
         for (; part.begin < end; part.begin += part.count) {
             part.count = end - part.begin < most ? end - part.begin : most;
@@ -237,7 +255,7 @@ static void prepare(host_t *host, tnd_collective_round_t *round)
         bucket = bucket_at(host, p);
         if (post->reduce == TND_GATHER && !gather_fits(host, round, p))
             return;
-        if (post->sharing == TND_SHARE_IN && post->count > 0)
+        if (has_shares(host, post))
             add_shares(host, round, p);
         else if (post->reduce != TND_GATHER && bucket.postings == 1 &&
                  piece_bytes(post, 1, post->count) > TND_PIECE_BYTES)
@@ -366,9 +384,10 @@ static void take_posting(const host_t *host, const piece_t *piece, uint32_t loca
         from = from < begin ? begin : from;
         to = to > end ? end : to;
     }
-    if (from < to)
-        memcpy((char *)post->data + from * size, values + (from - begin) * size,
-               (to - from) * size);
+    char *out = (char *)post->data + from * size;
+    values += (from - begin) * size;
+    if (from < to && out != values)
+        memcpy(out, values, (to - from) * size);
 }
 
 static void take_values(const thread_t *thread, const piece_t *piece)
@@ -376,6 +395,8 @@ static void take_values(const thread_t *thread, const piece_t *piece)
     host_t *host = thread->host;
     const tnd_postings_t *posts = posts_of(host, 0);
     const char *values = piece->values;
+    if (values == NULL)
+        return;
     if (posts->items[piece->posting].reduce == TND_GATHER) {
         if (thread->number == 0)
             tnd_host_collective_gather_take(host, piece);
@@ -534,6 +555,16 @@ bool tnd_host_collective_outgoing(tnd_collective_t *self, tnd_outgoing_t *outgoi
     return true;
 }
 
+/*  The bytes that a replica of this process gives to all; NULL: another process has what is scattered. */
+static const void *own_share(const host_t *host, const piece_t *piece)
+{
+    if (piece->root == 0)
+        return NULL;
+    const tnd_posting_t *post =
+        &posts_of(host, piece->root - 1 - host->config.first)->items[piece->posting];
+    return (const char *)post->from + piece->begin;
+}
+
 static piece_t *find_awaited(const host_t *host, uint64_t step, uint32_t reducer_slot)
 {
     const exchange_t *exchange = &host->exchange;
@@ -556,6 +587,19 @@ bool tnd_host_collective_awaits(const tnd_collective_t *self, uint64_t step, uin
     return find_awaited((const host_t *)self, step, reducer_slot) != NULL;
 }
 
+/*  Whether a replica of this process owns the share that a piece is. */
+static bool is_own(const host_t *host, const piece_t *piece)
+{
+    return piece->owner > host->config.first &&
+           piece->owner <= host->config.first + host->config.count;
+}
+
+/*  Whether a result comes without values: no replica here needs them, or the one that has given them. */
+static bool lacks_values(const host_t *host, const piece_t *piece)
+{
+    return piece->owner > 0 && is_own(host, piece) == (piece->root > 0);
+}
+
 static tnd_status_t check_result(const host_t *host, piece_t *piece, tnd_buffer_t *result,
                                  tnd_error_t *error)
 {
@@ -563,7 +607,9 @@ static tnd_status_t check_result(const host_t *host, piece_t *piece, tnd_buffer_
     const tnd_posting_t *post = &posts_of(host, 0)->items[piece->posting];
     if (post->reduce == TND_GATHER)
         return tnd_host_collective_gather_check(host, piece, result, error);
-    TND_TRY(tnd_tensor_read(result, false, &head, &piece->values, error));
+    TND_TRY(tnd_tensor_read(result, lacks_values(host, piece), &head, &piece->values, error));
+    if (lacks_values(host, piece))
+        piece->values = own_share(host, piece);
     if (head.count == piece->count && head.dtype == post->dtype && head.reduce == post->reduce &&
         head.partial == 0)
         return TND_OK;

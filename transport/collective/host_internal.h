@@ -16,7 +16,8 @@
 typedef struct {
     uint32_t posting, postings; /* the first one, and how many */
     uint32_t slot, reduction;
-    uint32_t root; /* 1 + the replica whose bytes it has; 0: values of all */
+    uint32_t root;  /* 1 + the replica whose bytes it has; 0: values of all */
+    uint32_t owner; /* 1 + the replica whose share of an array it is; 0: it is not a share */
     uint32_t first_node, node_count;
     size_t begin, count;                 /* elements of all; `begin` is that of a part */
     _Atomic uint32_t computing, copying; /* threads that have not done so */
