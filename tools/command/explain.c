@@ -9,6 +9,7 @@
 #include "actors/plan/reduction_through.h"
 #include "runtime/base/allocation.h"
 #include "runtime/option/option_print.h"
+#include "runtime/plan/strategy.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/memory_sum.h"
 #include "runtime/text/quantity.h"
@@ -135,6 +136,18 @@ static void print_reducers(const tnd_plan_t *plan, uint32_t chain)
     }
 }
 
+/*  What users of TensorFlow call it. */
+static void print_strategy(const tnd_plan_t *plan, uint32_t chain)
+{
+    tnd_strategy_t strategy = tnd_strategy_of(plan, chain);
+    if (strategy.name == NULL)
+        return;
+    printf("    strategy   %s of tf.distribute: %" PRIu32 " replica%s on %" PRIu32
+           " device%s of %" PRIu32 " host%s\n",
+           strategy.name, strategy.replicas, strategy.replicas == 1 ? "" : "s", strategy.devices,
+           strategy.devices == 1 ? "" : "s", strategy.hosts, strategy.hosts == 1 ? "" : "s");
+}
+
 static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_preflight_chain_t *known)
 {
     const tnd_chain_plan_t *chain = &plan->chains[index];
@@ -155,6 +168,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
                    ? host->devices[chain->carriers[r].device]
                    : "cpu:0");
     }
+    print_strategy(plan, index);
     print_reducers(plan, index);
     print_lanes(plan, index);
     if (!known->known) {
@@ -423,6 +437,7 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
         const tnd_preflight_chain_t *known = &preflight->chains[c];
         tnd_json_begin(stdout, c > 0, "feeder", chain->feeder);
         tnd_json_member(stdout, "after", chain->after);
+        tnd_json_member(stdout, "strategy", tnd_strategy_of(plan, c).name);
         tnd_json_member(stdout, "lanes", feeds[tnd_plan_feed(plan, c)]);
         json_choices(plan->topology, c);
         json_reducers(plan, c);
