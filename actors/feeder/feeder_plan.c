@@ -305,6 +305,7 @@ static void add_collective(const tnd_plan_t *plan, const tnd_instance_t *own,
         tnd_memory_estimate_add_device(estimate, device, ops->device_bytes, "values that %s adds",
                                        ops->name);
     }
+    estimate->threads++; /* it watches the others */
     tnd_memory_estimate_add(estimate, own->name, devices * ops->host_bytes,
                             "values on their way to %s and back", ops->name);
 }

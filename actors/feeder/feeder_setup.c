@@ -125,6 +125,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .weights = feeder->weights,
         .buckets = feeder->bucket_bytes,
         .collective = collective,
+        .patience_ns = plan->hung_after_ns,
         .wake = wake,
         .context = self,
         .stop_ns = tnd_feeder_plan_stop_ns(plan),

@@ -62,6 +62,7 @@ typedef struct {
     const uint64_t *buckets; /* by reducer: bytes of values that several postings fill together at
                                 most.  NULL: each is reduced by itself */
     const tnd_collective_ops_t *collective; /* what reduces; NULL: what adds along the tree */
+    uint64_t patience_ns; /* how long a library that it uses may take for one thing */
     /*  Called on a device thread or the program's when the actor has something to do. */
     void (*wake)(void *context);
     void *context;

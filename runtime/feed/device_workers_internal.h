@@ -63,6 +63,7 @@ typedef struct worker {
     bool steps;                      /* whether its last job was a step */
     pthread_t thread;
     bool started;
+    _Atomic bool hangs;           /* in a call that does not return: it is not waited for */
     uint64_t seq, syncs;          /* jobs and rounds without rows so far ... */
     uint64_t turn;                /* ... and both together */
     uint32_t meeting;             /* of this turn */
@@ -110,6 +111,7 @@ struct tnd_device_workers {
     tnd_collective_thread_t *threads; /* by worker: as the collective counts them ... */
     const tnd_postings_t **posts;     /* ... and what each local replica posts */
     _Atomic uint32_t reducing;        /* workers that use what was posted */
+    _Atomic bool hangs;               /* a worker does: all of this is leaked */
 
     tnd_futex_t work, meet, program, left;
     _Atomic int mode;

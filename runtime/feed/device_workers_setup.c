@@ -118,6 +118,15 @@ static void fail(void *context, const char *text)
     tnd_device_workers_fail(context, "%s", text);
 }
 
+static void hang(void *context, const bool *threads, const char *text)
+{
+    tnd_device_workers_t *self = context;
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        atomic_store(&self->workers[w].hangs, threads[w]);
+    atomic_store(&self->hangs, true);
+    tnd_device_workers_fail(self, "%s", text);
+}
+
 /*  What replicas post goes through a collective. */
 static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
 {
@@ -140,7 +149,8 @@ static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
                                       .accumulate = config->accumulate,
                                       .sums = self->sums,
                                       .buckets = config->buckets,
-                                      .process = {meet, wake, fail, self}};
+                                      .patience_ns = config->patience_ns,
+                                      .process = {meet, wake, fail, hang, self}};
     if (ops == NULL)
         TND_TRY(tnd_collective_find(&ops, "auto", TND_ORDER_TREE, error));
     TND_TRY(ops->join(&self->collective, &member, error));
@@ -327,10 +337,16 @@ void tnd_device_workers_stop(tnd_device_workers_t *self)
     tnd_device_workers_wake_all(self);
     tnd_device_workers_stop_copies(self);
     for (uint32_t w = 0; w < self->worker_count; w++)
-        if (self->workers[w].started) {
+        if (self->workers[w].started && !atomic_load(&self->workers[w].hangs)) {
             pthread_join(self->workers[w].thread, NULL);
             self->workers[w].started = false;
         }
+    if (atomic_load(&self->hangs)) {
+        snprintf(self->unsettled, sizeof self->unsettled,
+                 "%s: a thread is in a call that does not return; memory that it may use is leaked",
+                 self->config.name);
+        return;
+    }
     tnd_device_workers_await_caller(self);
     if (self->unsettled[0] == '\0')
         tnd_device_workers_settle(self);
@@ -344,6 +360,9 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     if (self == NULL)
         return;
     tnd_device_workers_stop(self);
+    *self_p = NULL;
+    if (atomic_load(&self->hangs))
+        return;
     if (self->collective != NULL)
         self->collective->ops->free(&self->collective);
     free(self->threads);
@@ -368,7 +387,6 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     free(self->shown);
     free(self->copiers);
     free(self);
-    *self_p = NULL;
 }
 
 const char *tnd_device_workers_unsettled(const tnd_device_workers_t *self)

@@ -55,6 +55,10 @@ typedef struct {
     void (*wake)(void *context);
     /*  Ends the run for this reason, unless it has failed before, and calls `abort`.  Any thread. */
     void (*fail)(void *context, const char *text);
+    /*  The same, because device threads (by number) are in calls of a library that do not return: they
+     *  are not waited for, and what they may use is leaked, this member included: neither `leave` nor
+     *  `free` is called. */
+    void (*hang)(void *context, const bool *threads, const char *text);
     void *context;
 } tnd_collective_process_t;
 
@@ -69,6 +73,7 @@ typedef struct {
     const tnd_partial_sums_t *sums;     /* ... by model: what all but the last one have posted */
     const uint64_t *buckets; /* by reducer: bytes of values that several postings fill together at
                                 most.  NULL: each is reduced by itself */
+    uint64_t patience_ns;    /* how long a library may take for one thing */
     tnd_collective_process_t process;
 } tnd_collective_config_t;
 

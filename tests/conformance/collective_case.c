@@ -129,6 +129,12 @@ static void fail(void *context, const char *text)
     end(((case_member_t *)context)->run, text);
 }
 
+static void hang(void *context, const bool *threads, const char *text)
+{
+    (void)context, (void)threads;
+    case_expect(false, "%s", text);
+}
+
 /* --- results ---------------------------------------------------------------------------------- */
 
 static void post(collective_case_t *run, uint32_t leaf, uint64_t round)
@@ -505,7 +511,8 @@ static void join(collective_case_t *run, uint32_t number)
                                       .accumulate = 1,
                                       .sums = run->none,
                                       .buckets = run->buckets,
-                                      .process = {meet, wake, fail, member}};
+                                      .patience_ns = UINT64_C(100000000000),
+                                      .process = {meet, wake, fail, hang, member}};
     case_expect(run->ops->join(&member->collective, &config, &error) == TND_OK, "%s", error.text);
 }
 

@@ -73,6 +73,7 @@ def test_the_model_is_that_of_the_tree_but_for_its_last_bits(folder):
     base = tundish("run", graph, "--set", "mean.order=tree", env=ENV)
     near(base, tundish("run", graph, env=ENV))
     near(base, tundish("run", graph, "--set", "feed.devices=[\"cuda:0\"]", env=ENV))
+    near(base, tundish("run", graph, "--set", "feed.accumulate=2", env=ENV))
     near(base, tundish("up", graph, two(folder), env=ENV))
 
 
@@ -130,6 +131,15 @@ def test_errors_of_others_are_passed_on(folder):
     failed("ncclAllReduce failed: remote process exited or there was a network error: connection closed by remote peer",
            "up", graph, two(folder), TND_NCCL_REMOTE="60")
     failed("Duplicate GPU detected : rank ", "up", graph, two(folder, other="cuda:0"))
+
+
+def test_what_never_ends_is_not_waited_for(folder):
+    graph = made(folder)
+    for words, env in (("ncclAllReduce has not ended within 2 s", {"TND_NCCL_NEVER": "7"}),
+                       ("ncclCommInitRankConfig has not ended within 2 s", {"TND_NCCL_ALONE": "1"}),
+                       ("a call of NCCL has not returned within 2 s (hung_after)", {"TND_NCCL_HANG": "1"})):
+        failed(words, "run", graph, "--set", "hung_after=2s", **env)
+        failed(words, "up", graph, two(folder), "--set", "hung_after=2s", **env)
 
 
 def test_a_process_that_is_killed_ends_the_run(folder):

@@ -16,8 +16,9 @@
 #include "transport/collective/nccl_internal.h"
 #include "transport/cuda/cuda_devices.h"
 
-/*  How long a part, or the first meeting, may take.  Members that died are noticed before, by others. */
-static const uint64_t patience_ns = UINT64_C(60000000000);
+/*  What a call that does not return has more than one that is asked about: most often another member,
+ *  whose calls return, says first what is wrong. */
+static const uint64_t more_patience_ns = 1000000000;
 
 extern const tnd_collective_ops_t tnd_collective_host, tnd_collective_nccl;
 
@@ -115,7 +116,7 @@ static bool meet_all(nccl_thread_t *thread, const tnd_gathered_t *gathered)
     tnd_nccl_member_config_t config = {.ordinal =
                                            nccl->config.threads[thread->number].device->ordinal,
                                        .bytes = TND_NCCL_PART_BYTES,
-                                       .patience_ns = patience_ns,
+                                       .patience_ns = nccl->config.patience_ns,
                                        .stopped = is_over,
                                        .context = nccl};
     if (thread->member != NULL)
@@ -124,7 +125,23 @@ static bool meet_all(nccl_thread_t *thread, const tnd_gathered_t *gathered)
         return fail(
             nccl, "%s: what replicas told each other before the first reduction by NCCL is damaged",
             nccl->config.name);
+    tnd_nccl_watch_begin(nccl->watch, thread->number);
     return judge(thread, tnd_nccl_member_open(&thread->member, &config, &error), &error);
+}
+
+/*  A call of NCCL, or of the driver, does not return. */
+static void say_late(void *context, const bool *threads)
+{
+    const nccl_t *nccl = context;
+    const tnd_collective_thread_t *late = nccl->config.threads;
+    char text[256];
+    for (const bool *at = threads; !*at; at++)
+        late++;
+    snprintf(text, sizeof text,
+             "%.64s: %s:%" PRIu32 ": a call of NCCL has not returned within %.3g s (hung_after)",
+             nccl->config.name, late->device->ops->name, late->device->ordinal,
+             (double)nccl->config.patience_ns / 1e9);
+    nccl->config.process.hang(nccl->config.process.context, threads, text);
 }
 
 static tnd_status_t finish(nccl_thread_t *thread, const nccl_part_t *part, uint32_t number,
@@ -144,6 +161,7 @@ static tnd_status_t carry(nccl_thread_t *thread, tnd_error_t *error)
     uint32_t number = 0;
     for (; tnd_nccl_part_next(posts, &part); before = part, number++) {
         uint32_t at = number % TND_NCCL_PARTS;
+        tnd_nccl_watch_begin(thread->nccl->watch, thread->number);
         tnd_nccl_part_fill(thread, &part, tnd_nccl_member_part(thread->member, at));
         TND_TRY(tnd_nccl_member_reduce(thread->member, at, part.count, part.type, part.operation,
                                        error));
@@ -192,6 +210,7 @@ static bool reduce_alike(nccl_thread_t *thread, tnd_collective_round_t *round, e
     const tnd_gathered_t *gathered = &nccl->host->ops->gathers(nccl->host)->items[0];
     if (extent != NONE && !meet_all(thread, gathered))
         return false;
+    tnd_nccl_watch_end(nccl->watch, thread->number);
     if (extent == SOME)
         show_rest(thread);
     else
@@ -222,6 +241,7 @@ static bool reduce(nccl_thread_t *thread, tnd_collective_round_t *round)
     }
     if (!reduce_alike(thread, round, extent, before))
         return false;
+    tnd_nccl_watch_end(nccl->watch, thread->number);
     if (thread->number == 0) {
         nccl->gathers = *nccl->host->ops->gathers(nccl->host);
         if (extent == ALL)
@@ -234,6 +254,7 @@ static bool nccl_reduce(tnd_collective_t *self, uint32_t number, tnd_collective_
 {
     nccl_thread_t *thread = &((nccl_t *)self)->threads[number];
     bool reduced = reduce(thread, round);
+    tnd_nccl_watch_end(thread->nccl->watch, number);
     /* On this thread: those of other threads may wait for this one. */
     if (!reduced)
         tnd_nccl_member_close(&thread->member);
@@ -288,7 +309,9 @@ static tnd_status_t nccl_join(tnd_collective_t **self_p, const tnd_collective_co
     tnd_collective_config_t carrier = *config;
     carrier.posts = nccl->shown;
     *self_p = &nccl->base;
-    return tnd_collective_host.join(&nccl->host, &carrier, error);
+    TND_TRY(tnd_collective_host.join(&nccl->host, &carrier, error));
+    return tnd_nccl_watch_new(&nccl->watch, config->thread_count,
+                              config->patience_ns + more_patience_ns, say_late, nccl, error);
 }
 
 static void nccl_abort(tnd_collective_t *self)
@@ -321,6 +344,7 @@ static void nccl_free(tnd_collective_t **self_p)
     nccl_t *nccl = (nccl_t *)*self_p;
     if (nccl == NULL)
         return;
+    tnd_nccl_watch_free(&nccl->watch);
     for (uint32_t t = 0; t < nccl->config.thread_count; t++)
         free_thread(&nccl->threads[t]);
     tnd_collective_host.free(&nccl->host);

@@ -9,6 +9,7 @@
 
 #include "runtime/interface/collective.h"
 #include "transport/nccl/nccl_member.h"
+#include "transport/nccl/nccl_watch.h"
 
 enum { TND_NCCL_PART_BYTES = 4 << 20 };
 
@@ -39,6 +40,7 @@ typedef struct nccl {
     const tnd_postings_t **shown; /* to it, by replica of the process */
     nccl_replica_t *replicas;
     nccl_thread_t *threads;
+    tnd_nccl_watch_t *watch;
     tnd_gathers_t gathers;
     _Atomic bool over;
 } nccl_t;

@@ -3,7 +3,7 @@
  *
  *  It finds `hostile_guest` by dlsym, in the libcuda.so.1 that is loaded.
  *
- *  Threads: any; the functions after `unlock` with the lock held. */
+ *  Threads: any; the functions after `excuse` with the lock held. */
 #ifndef TND_TESTS_SUPPORT_CUDA_GUEST_H
 #define TND_TESTS_SUPPORT_CUDA_GUEST_H
 
@@ -13,6 +13,8 @@
 typedef struct {
     void (*lock)(void);
     void (*unlock)(void);
+    /*  The program is right to leave what it has: a call does not return. */
+    void (*excuse)(void);
     CUresult (*current)(CUcontext *context_p);
     CUresult (*stream)(CUcontext context, CUstream handle, CUstream *stream_p);
     void (*put)(CUstream stream, work_t *work);
@@ -22,5 +24,7 @@ typedef struct {
 
 /*  The functions of this driver. */
 const hostile_guest_t *hostile_guest(void);
+/*  Whether `excuse` was called. */
+bool hostile_is_excused(void);
 
 #endif

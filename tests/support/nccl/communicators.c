@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/nccl/settings.h"
 
@@ -122,6 +123,10 @@ static ncclResult_t init(ncclComm_t *comm_p, int ranks, const ncclUniqueId *id, 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t *config)
 {
+    while (nccl_settings()->hang != 0) {
+        nccl_driver()->excuse();
+        pause();
+    }
     NCCL_CALL(ncclCommInitRankConfig, init(comm, ranks, &id, rank, config));
 }
 

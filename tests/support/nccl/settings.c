@@ -23,6 +23,7 @@ static void read_all(void)
     settings.remote = number("TND_NCCL_REMOTE", 0);
     settings.never = number("TND_NCCL_NEVER", 0);
     settings.alone = number("TND_NCCL_ALONE", 0);
+    settings.hang = number("TND_NCCL_HANG", 0);
     settings.report = getenv("TND_NCCL_REPORT");
     settings.fail_at = 1;
     if (fail != NULL)

@@ -17,6 +17,7 @@ typedef struct {
     uint64_t remote;    /* TND_NCCL_REMOTE: the n-th question is answered so; 0: none */
     uint64_t never;     /* TND_NCCL_NEVER: the n-th collective never completes; 0: all do */
     uint64_t alone;     /* TND_NCCL_ALONE: communicators are never complete */
+    uint64_t hang;      /* TND_NCCL_HANG: 1: the call that makes a communicator never returns */
     const char *report; /* TND_NCCL_REPORT; NULL: none */
 } settings_t;
 
