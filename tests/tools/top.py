@@ -214,6 +214,7 @@ def test_runs_of_one_name_are_told_apart_by_a_process(folder):
             holds(err, f"`tundish resume {process.pid}` continues it")
             holds(out, *(f"run stuck (process {one.pid}): epoch 0, " for one in (process, other)))
             holds(run("why", "stuck", env=environment)[1], f"`tundish resume {process.pid}` continues it")
+            holds(run("top", "--once", str(process.pid), env=environment)[1], f"stuck (process {process.pid})  paused by ")
             same(run("wait", "stalled", str(process.pid), "--timeout", "30s", env=environment)[0], 0)
             same(run("resume", str(process.pid), env=environment)[0], 0)
 

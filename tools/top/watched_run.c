@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/choice/run_choice.h"
 #include "tools/cli/json.h"
 #include "tools/report/run_json.h"
 
@@ -16,6 +17,10 @@ void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote
                                 .what = TND_LOOK_HISTORIES,
                                 .patience_ns = patience_ns,
                                 .file = -1};
+    tnd_run_choice_t choice;
+    tnd_run_choice_read(&choice, name);
+    if (choice.session != 0)
+        tnd_watched_run_choose(self, choice.name, choice.session);
 }
 
 /*  Whether this is the run that is watched. */

@@ -28,6 +28,7 @@ typedef struct {
     int file;        /* its leader's statistics, readable after their end; -1: none */
 } tnd_watched_run_t;
 
+/*  `name`: of the run, or the number of one of its processes on this machine; NULL: the newest run. */
 void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,
                            uint64_t patience_ns);
 void tnd_watched_run_look(tnd_watched_run_t *self);
