@@ -8,7 +8,7 @@
 
 #include "actors/plan/kind_options.h"
 #include "runtime/data/stream.h"
-#include "runtime/feed/slot_layout.h"
+#include "runtime/feed/slots/slot_layout.h"
 #include "runtime/host/actor.h"
 #include "runtime/interface/device.h"
 #include "runtime/plan/memory_estimate.h"

@@ -25,7 +25,7 @@
 #include "runtime/core/numeric/row_cast.h"
 #include "runtime/data/block.h"
 #include "runtime/feed/replica.h"
-#include "runtime/feed/slot_layout.h"
+#include "runtime/feed/slots/slot_layout.h"
 #include "runtime/interface/collective.h"
 #include "runtime/observe/event_ring.h"
 #include "runtime/observe/statistics.h"

@@ -13,7 +13,7 @@
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
 #include "runtime/feed/replica_values.h"
-#include "runtime/feed/slot_pool.h"
+#include "runtime/feed/slots/slot_pool.h"
 #include "runtime/observe/observer.h"
 #include "runtime/posts/gathers.h"
 #include "runtime/posts/postings.h"

@@ -223,7 +223,7 @@ static bool uses_devices(const collective_case_t *self)
 /*  A run with devices takes longer: some of each form. */
 static bool is_tried(const collective_case_t *self, uint32_t leaves)
 {
-    return !uses_devices(self) || leaves <= 3 || leaves == 8 || leaves == 13;
+    return !uses_devices(self) || leaves <= 3 || leaves == 5 || leaves == 8;
 }
 
 static void

@@ -6,7 +6,7 @@ import subprocess
 
 from command import BUILD, ROOT, holds, main, same
 
-DRIVER = BUILD / "tests/support/cuda/whole"
+DRIVER, NCCL = BUILD / "tests/support/cuda/whole", BUILD / "tests/support/nccl/whole"
 
 
 def tool(name, *words, env=None):
@@ -70,7 +70,7 @@ def test_without_a_device_nothing_runs(folder):
 
 def over_the_driver(folder, *words, **env):
     """Runs the checks of what is computed over the driver of the tests."""
-    env = {"LD_LIBRARY_PATH": str(DRIVER), "XDG_RUNTIME_DIR": str(folder), **env}
+    env = {"LD_LIBRARY_PATH": f"{DRIVER}:{NCCL}", "XDG_RUNTIME_DIR": str(folder), **env}
     code, out, err = tool("gpu-check", "--correct", "--patience", 10, *words, bundle(folder / "bundle"), folder / "out", env=env)
     same(err, "")
     return code, out, json.loads((folder / "out/result.json").read_text())
@@ -79,10 +79,10 @@ def over_the_driver(folder, *words, **env):
 def test_what_is_computed_is_right_over_the_driver_of_the_tests(folder):
     code, out, result = over_the_driver(folder)
     same(code, 0, out)
-    holds(out, "0 of 15 programs failed", "pjrt", "skipped")
+    holds(out, "0 of 16 programs failed", "pjrt", "skipped")
     same({value["met"] for value in result["values"]} - {None}, {True})
     compiled = any(program["name"] == "casts" and program["result"] == "done" for program in result["programs"])
-    same({value["check"] for value in result["values"]}, {2, 4, 9, 20, 21, 22, 23, 24} | ({1} if compiled else set()))
+    same({value["check"] for value in result["values"]}, {2, 4, 9, 20, 21, 22, 23, 24, 27} | ({1} if compiled else set()))
     same([*(folder / "out").glob("*.trace")], [])
 
 

@@ -1,5 +1,5 @@
-/*  Covers runtime/feed/slot_layout.h: where the rows of ragged columns are in a slot. */
-#include "runtime/feed/slot_layout.h"
+/*  Covers runtime/feed/slots/slot_layout.h: where the rows of ragged columns are in a slot. */
+#include "runtime/feed/slots/slot_layout.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

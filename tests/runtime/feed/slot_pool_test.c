@@ -1,7 +1,7 @@
 /*  tests/runtime/feed/slot_pool_test.c - how long devices and the memory of slots live.
  *
  *  The device is one of the test's: it counts what is open and what is allocated. */
-#include "runtime/feed/slot_pool.h"
+#include "runtime/feed/slots/slot_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -31,19 +31,15 @@ static uint64_t requested;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
-/*  Elements need not be aligned. */
 #define COMBINE(name, type)                                                                        \
     static void name(void *to, const void *from, size_t count, ncclRedOp_t operation)              \
     {                                                                                              \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            type a, b;                                                                             \
-            memcpy(&a, (const char *)to + i * sizeof a, sizeof a);                                 \
-            memcpy(&b, (const char *)from + i * sizeof b, sizeof b);                               \
-            a = (type)(operation == ncclSum   ? ADD(a, b)                                          \
-                       : operation == ncclMax ? MAX(a, b)                                          \
-                                              : MIN(a, b));                                        \
-            memcpy((char *)to + i * sizeof a, &a, sizeof a);                                       \
-        }                                                                                          \
+        type *a = to;                                                                              \
+        const type *b = from;                                                                      \
+        for (size_t i = 0; i < count; i++)                                                         \
+            a[i] = (type)(operation == ncclSum   ? ADD(a[i], b[i])                                 \
+                          : operation == ncclMax ? MAX(a[i], b[i])                                 \
+                                                 : MIN(a[i], b[i]));                               \
     }
 COMBINE(combine_i32, int32_t)
 COMBINE(combine_u32, uint32_t)

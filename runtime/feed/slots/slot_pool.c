@@ -1,5 +1,5 @@
-/*  runtime/feed/slot_pool.c - the devices of one feeder, and the memory of its slots. */
-#include "runtime/feed/slot_pool.h"
+/*  runtime/feed/slots/slot_pool.c - the devices of one feeder, and the memory of its slots. */
+#include "runtime/feed/slots/slot_pool.h"
 
 #include <assert.h>
 #include <pthread.h>

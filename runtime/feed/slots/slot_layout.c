@@ -1,5 +1,5 @@
-/*  runtime/feed/slot_layout.c - where the rows of one replica are in its slot. */
-#include "runtime/feed/slot_layout.h"
+/*  runtime/feed/slots/slot_layout.c - where the rows of one replica are in its slot. */
+#include "runtime/feed/slots/slot_layout.h"
 
 #include "runtime/base/bounds.h"
 #include "runtime/interface/device.h"

@@ -1,4 +1,4 @@
-/*  runtime/feed/slot_layout.h - where the rows of one replica are in its slot.
+/*  runtime/feed/slots/slot_layout.h - where the rows of one replica are in its slot.
  *
  *  Columns of fixed shape come first, packed.  The ragged columns follow in one of three forms:
  *
@@ -11,8 +11,8 @@
  *  ragged column the lengths of `rows_max` rows, then, if PACKED, rows_max + 1 splits.
  *
  *  Threads: any; plain values. */
-#ifndef TND_RUNTIME_FEED_SLOT_LAYOUT_H
-#define TND_RUNTIME_FEED_SLOT_LAYOUT_H
+#ifndef TND_RUNTIME_FEED_SLOTS_SLOT_LAYOUT_H
+#define TND_RUNTIME_FEED_SLOTS_SLOT_LAYOUT_H
 
 #include "runtime/data/schema.h"
 

@@ -1,4 +1,4 @@
-/*  runtime/feed/slot_pool.h - the devices of one feeder, and the memory of its slots.
+/*  runtime/feed/slots/slot_pool.h - the devices of one feeder, and the memory of its slots.
  *
  *  The memory of a slot is one stage per replica.  It is reference-counted: the slot holds one
  *  reference, and so does each tensor that a program was given of its rows.  The last release makes
@@ -9,8 +9,8 @@
  *
  *  Threads: tnd_slot_memory_hold, tnd_slot_memory_release and tnd_slot_memory_return on any; all
  *  else on the owner's. */
-#ifndef TND_RUNTIME_FEED_SLOT_POOL_H
-#define TND_RUNTIME_FEED_SLOT_POOL_H
+#ifndef TND_RUNTIME_FEED_SLOTS_SLOT_POOL_H
+#define TND_RUNTIME_FEED_SLOTS_SLOT_POOL_H
 
 #include <stdatomic.h>
 
