@@ -119,8 +119,10 @@ static const tnd_option_t settings_options[] = {
              "as long, and in a run with thousands of connections per machine up to eight times"},
     {TND_OPTION_NAMED("hung_after", tnd_settings_t, hung_after_ns, DURATION, TUNE),
      .fallback = "60s", .range = "1ms..",
-     .help = "a read, an operation, a step or a copy to a device that takes longer hangs, also one "
-             "that is tried before the start; so does opening data without a report of progress"},
+     .help =
+         "a read, an operation, a step, a copy to a device or a part of a reduction by NCCL that "
+         "takes longer hangs, also what is tried before the start; so does opening data without "
+         "a report of progress"},
     {TND_OPTION(tnd_settings_t, restart, ENUM, TUNE), .fallback = "on-failure",
      .choices = "never|on-failure|always",
      .help = "when a host without replicas is restarted after it ended"},

@@ -54,6 +54,7 @@ def test_nccl_is_named_with_its_file(folder):
     holds(ask(library, LD_LIBRARY_PATH=str(support / "cuda" / "whole")), "ok ", f"NCCL 2.28.9, {library}\n")
     holds(ask(library, LD_LIBRARY_PATH=str(support / "cuda" / "whole"), TND_CUDA_INIT="100"), "ok ",
           f"NCCL 2.28.9, {library}; no device of CUDA can use it\n")
+    holds(ask(library, NCCL_DEBUG="INFO", NCCL_ALGO="Ring"), "NCCL 2.28.9, ", "; set: ", "NCCL_DEBUG", "NCCL_ALGO")
     holds(ask(library, TND_NCCL_VERSION="21806"), "warning ", f"{library} is NCCL 2.18.6 and 2.19 is needed", "TUNDISH_NCCL")
     holds(ask("/no/such.so"), "ok ", "NCCL cannot be loaded: /no/such.so: cannot open shared object file")
 

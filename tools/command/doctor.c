@@ -214,14 +214,29 @@ static void look_at_cuda(machine_t *machine)
     facts->cuda_reason = machine->cuda;
 }
 
+/*  Appends the variables that change what NCCL does, which are the user's. */
+static void list_variables(char *text, size_t room)
+{
+    bool any = false;
+    for (char **at = environ; *at != NULL; at++) {
+        size_t used = strlen(text), length = strcspn(*at, "=");
+        if (strncmp(*at, "NCCL_", 5) != 0 || used + length + 8 > room)
+            continue;
+        snprintf(text + used, room - used, "%s%.*s", any ? ", " : "; set: ", (int)length, *at);
+        any = true;
+    }
+}
+
 static void look_at_nccl(machine_t *machine)
 {
     const tnd_nccl_library_t *library;
     tnd_error_t error = {.text = ""};
     char version[32];
     if (tnd_nccl_library(&library, &error) == TND_OK)
-        snprintf(machine->nccl, sizeof machine->nccl, "NCCL %s, %.200s",
+        snprintf(machine->nccl, sizeof machine->nccl, "NCCL %s, %.120s",
                  tnd_nccl_version_text(library->version, version, sizeof version), library->path);
+    if (machine->nccl[0] != '\0')
+        list_variables(machine->nccl, sizeof machine->nccl - 32);
     snprintf(machine->nccl_wrong, sizeof machine->nccl_wrong, "%s", error.text);
     machine->facts.nccl_found = tnd_nccl_library_found();
     machine->facts.nccl = machine->nccl;
