@@ -1,8 +1,8 @@
-/*  runtime/plan/strategy.h - what tf.distribute calls a placement of replicas.
+/*  actors/plan/strategy.h - what tf.distribute calls a placement of replicas.
  *
  *  Threads: any. */
-#ifndef TND_RUNTIME_PLAN_STRATEGY_H
-#define TND_RUNTIME_PLAN_STRATEGY_H
+#ifndef TND_ACTORS_PLAN_STRATEGY_H
+#define TND_ACTORS_PLAN_STRATEGY_H
 
 #include "runtime/plan/placement.h"
 

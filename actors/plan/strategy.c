@@ -1,5 +1,5 @@
-/*  runtime/plan/strategy.c - what tf.distribute calls a placement of replicas. */
-#include "runtime/plan/strategy.h"
+/*  actors/plan/strategy.c - what tf.distribute calls a placement of replicas. */
+#include "actors/plan/strategy.h"
 
 #include "runtime/interface/kind.h"
 
