@@ -1,8 +1,6 @@
 /*  actors/plan/strategy.c - what tf.distribute calls a placement of replicas. */
 #include "actors/plan/strategy.h"
 
-#include "runtime/interface/kind.h"
-
 static bool reduces(const tnd_plan_t *plan, uint32_t feeder)
 {
     for (uint32_t e = 0; e < plan->edge_count; e++)

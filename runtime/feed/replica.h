@@ -12,11 +12,11 @@
 #include "runtime/checkpoint/store.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
-#include "runtime/feed/replica_values.h"
 #include "runtime/feed/slots/slot_pool.h"
 #include "runtime/observe/observer.h"
 #include "runtime/posts/gathers.h"
 #include "runtime/posts/postings.h"
+#include "runtime/posts/value_table.h"
 
 /*  Whether a replica's model was saved after a step. */
 typedef enum {

@@ -1,5 +1,5 @@
-/*  runtime/feed/replica_values.c - memory of arrays that the replicas of a process post in each step. */
-#include "runtime/feed/replica_values.h"
+/*  runtime/posts/value_table.c - memory of arrays that the replicas of a process post in each step. */
+#include "runtime/posts/value_table.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/*  runtime/feed/replica_values.h - memory of arrays that the replicas of a process post in each step.
+/*  runtime/posts/value_table.h - memory of arrays that the replicas of a process post in each step.
  *
  *  Each replica has values of its own; the result is in one place for all.
  *
  *  Ownership: the table has the memory until it is freed.
  *  Threads: any, but not while it is freed. */
-#ifndef TND_RUNTIME_FEED_REPLICA_VALUES_H
-#define TND_RUNTIME_FEED_REPLICA_VALUES_H
+#ifndef TND_RUNTIME_POSTS_VALUE_TABLE_H
+#define TND_RUNTIME_POSTS_VALUE_TABLE_H
 
 #include <tundish/tundish.h>
 
