@@ -533,4 +533,19 @@ def test_head_obeys_the_memory_limit_as_run_does(folder):
     same(run("head", path, "--set", "memory=1GiB")[0], 0)
 
 
+def test_texts_are_shown_as_text(folder):
+    """Up to 70 bytes of each, whole characters; bytes that are not text are numbers."""
+    for lines, shown in ((["some words", 'a "quote"\t', ""], ['    "some words"\n    "a \\"quote\\"\\u0009"\n    ""\n']),
+                         (["b" * 70, "b" * 71, "x" + "ä" * 40], [f'    "{"b" * 70}"\n    "{"b" * 70}" ...\n    "x{"ä" * 34}" ...\n']),
+                         (["\x01"], ["    1\n"]), (["x\x7f"], ["    120 127\n"])):
+        (folder / "t.txt").write_text("".join(line + "\n" for line in lines))
+        (folder / "t.yaml").write_text(f"tundish: 1\nactors:\n  read: {{kind: reader, source: {{text: {{files: {folder}/t.txt}}}}}}\n  batch: {{kind: batcher, size: 8}}\n"
+                                       "links: [read -> batch]\n")
+        code, out, err = run("head", folder / "t.yaml")
+        same((code, err), (0, ""))
+        holds(out, *shown)
+    (folder / "t.txt").write_bytes(b"\xff\xfe\n")
+    holds(run("head", folder / "t.yaml")[1], "    255 254\n")
+
+
 main(globals())

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "runtime/text/json_string.h"
 #include "tools/cli/terminal.h"
 #include "tools/rows/contact_sheet.h"
 #include "tools/rows/show.h"
@@ -11,6 +12,8 @@
 enum {
     VALUES = 10,      /* of a column of numbers */
     ROWS = 2,         /* of a column of arrays */
+    TEXTS = 3,        /* of a column of texts */
+    TEXT_MAX = 70,    /* bytes of one */
     PICTURE_WIDE = 28 /* in characters; half as many lines, because characters are tall */
 };
 
@@ -113,6 +116,57 @@ static void print_values(const tnd_column_t *column, const uint8_t *data, uint64
     puts(count > VALUES ? " ..." : "");
 }
 
+/*  The bytes of the character at the start of a text; 0: it has none, or one that is not printed. */
+static size_t character_of(const uint8_t *text, uint64_t size)
+{
+    char start[5] = "";
+    bool blank = size > 0 && (text[0] == '\t' || text[0] == '\n' || text[0] == '\r');
+    for (uint64_t i = 0; i < size && i + 1 < sizeof start; i++)
+        start[i] = (char)text[i];
+    return size == 0 || ((text[0] < ' ' || text[0] == 0x7f) && !blank) ? 0 : tnd_utf8_bytes(start);
+}
+
+/*  The end of what is printed of a text. */
+static uint64_t end_of(const uint8_t *text, uint64_t size)
+{
+    uint64_t end = 0, bytes;
+    while ((bytes = character_of(text + end, size - end)) > 0 && end + bytes <= TEXT_MAX)
+        end += bytes;
+    return end;
+}
+
+/*  Whether the rows of a column are bytes, and those that are shown are text. */
+static bool is_text(const view_t *view, uint32_t index)
+{
+    const tnd_column_t *column = &view->capture->schema.columns[index];
+    uint64_t rows = view_rows(view), size, all = 0;
+    if (!column->ragged || column->dtype != TND_U8 || column->rank != 1)
+        return false;
+    for (uint64_t row = 0; row < rows && row < TEXTS; row++) {
+        const uint8_t *text = view_row(view, index, row, &size);
+        uint64_t end = end_of(text, size);
+        all += size;
+        if (end < size && character_of(text + end, size - end) == 0)
+            return false;
+    }
+    return all > 0;
+}
+
+static void print_texts(const view_t *view, uint32_t index)
+{
+    uint64_t rows = view_rows(view), size;
+    for (uint64_t row = 0; row < rows && row < TEXTS; row++) {
+        const uint8_t *text = view_row(view, index, row, &size);
+        uint64_t end = end_of(text, size);
+        char shown[TEXT_MAX + 1] = "";
+        for (uint64_t i = 0; i < end; i++)
+            shown[i] = (char)text[i];
+        fputs("    ", stdout);
+        tnd_json_string_print(shown, stdout);
+        puts(end < size ? " ..." : "");
+    }
+}
+
 static void print_rows(const view_t *view, uint32_t column_index)
 {
     const tnd_column_t *column = &view->capture->schema.columns[column_index];
@@ -165,7 +219,8 @@ static void print_column(const view_t *view, uint32_t index)
         puts(view_rows(view) > 0 ? "  all rows are empty" : "  no rows");
         return;
     }
-    if (range.count > 0)
+    bool texts = is_text(view, index);
+    if (range.count > 0 && !texts)
         printf("  min %.6g  max %.6g  mean %.6g", range.least, range.greatest,
                range.sum / (double)range.count);
     if (range.nans > 0)
@@ -173,6 +228,8 @@ static void print_column(const view_t *view, uint32_t index)
     putchar('\n');
     if (tnd_contact_sheet_shows(column))
         print_pictures(view, index, &range);
+    else if (texts)
+        print_texts(view, index);
     else
         print_rows(view, index);
 }
