@@ -223,6 +223,24 @@ def test_two_runs_of_one_name_in_a_folder(folder):
     same([code for code, _, _ in ended], [0, 0], ended)
 
 
+def test_a_second_rank_0_is_refused_by_a_run_that_others_may_join_later(folder):
+    path, share, words = meets(folder)
+    path.write_text(path.read_text().replace('.npy"}}', '.npy"}}, epochs: forever'))
+    words += ["--set", "restarts.run=1", "--set", f"checkpoint={{dir: {folder / 'kept'}, every: 1000 steps}}"]
+    first = begin(words, without_leader(2))
+    left, until = appears(share), time.monotonic() + 20
+    while not list((folder / "kept").glob("step-*")):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    ((code, _, err),) = end(begin(words, without_leader(2)[:1]))
+    same((code, err.count("\n"), left.exists()), (75, 1, True), err)
+    holds(err, "another run meets there by the same name")
+    for one in first:
+        one.terminate()
+    same([code for code, _, _ in end(first)], [130, 130])
+    same(list(share.iterdir()), [])
+
+
 def test_a_folder_that_cannot_be_used(folder):
     _, share, words = meets(folder)
     for rank, does in ((0, "write"), (1, "read")):
