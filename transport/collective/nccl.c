@@ -182,16 +182,22 @@ static bool reduce_by_host(const nccl_thread_t *thread, tnd_collective_round_t *
 /*  Which of a round's postings NCCL reduces. */
 typedef enum { NONE, SOME, ALL } extent_t;
 
-/*  What replicas of one model have added cannot be divided. */
+/*  Without elements NCCL has nothing to do.  What replicas of one model have added cannot be divided. */
 static extent_t extent_of(const nccl_thread_t *thread)
 {
     const tnd_postings_t *posts = thread->nccl->config.posts[thread->first];
     uint32_t carried = 0;
-    for (uint32_t p = 0; p < posts->count; p++)
-        carried += tnd_nccl_carries(&posts->items[p]) && posts->items[p].count > 0;
+    bool any = false;
+    for (uint32_t p = 0; p < posts->count; p++) {
+        bool carries = tnd_nccl_carries(&posts->items[p]);
+        carried += carries;
+        any = any || (carries && posts->items[p].count > 0);
+    }
+    if (posts->count > 0 && !any)
+        return NONE;
     if (carried == posts->count)
         return ALL;
-    return carried > 0 && thread->nccl->config.accumulate == 1 ? SOME : NONE;
+    return thread->nccl->config.accumulate == 1 ? SOME : NONE;
 }
 
 /*  The reducer counts what the user has posted, not accounts. */
