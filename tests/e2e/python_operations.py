@@ -4,6 +4,7 @@
 Usage: python_operations.py [NAME...]; without a name it lists them.  Expected rows are computed here by NumPy or plain
 Python.  The interpreter of the operations is that of this script.
 """
+import contextlib
 import functools
 import json
 import os
@@ -328,8 +329,9 @@ def test_interpreters_that_are_killed_are_started_again(folder):
     for step in (20, 80, 140):
         until(lambda: f"step {step}", lambda: steps_of(case) >= step or run.poll() is not None)
         for pid in interpreters(run.pid):
-            os.kill(pid, signal.SIGKILL)
-            killed += 1
+            with contextlib.suppress(ProcessLookupError):  # one that was replaced since
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
     output = run.communicate()[0]
     assert run.returncode == 0 and killed >= 3, (killed, output)
     report = json.loads((folder / "report.json").read_text())

@@ -230,7 +230,7 @@ static bool reduce_alike(nccl_thread_t *thread, tnd_collective_round_t *round, e
 static bool reduce(nccl_thread_t *thread, tnd_collective_round_t *round)
 {
     nccl_t *nccl = thread->nccl;
-    uint32_t before = round->reductions;
+    uint32_t before = thread->number == 0 ? round->reductions : 0; /* as in `count` */
     extent_t extent = extent_of(thread);
     if (!show_account(thread, round) || !reduce_by_host(thread, round))
         return false;
