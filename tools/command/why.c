@@ -266,7 +266,7 @@ static const char details[] =
     "\n"
     "The pages of killed processes are kept for 10 minutes, so that a killed run is shown\n"
     "with what its actors did last, and with its last events: of each thread the last one of\n"
-    "each kind, at most 16 of the last 5 s.\n"
+    "each kind, at most 16 of the 5 s before the last of them.\n"
     "\n"
     "A run that failed is shown for 10 minutes after its end, on the machine of its leader, with\n"
     "its exit code and message, until a run of its name is started again.\n"
