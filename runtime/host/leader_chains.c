@@ -167,7 +167,6 @@ static void print_place(const tnd_topology_t *topology, uint32_t chain, char *te
         snprintf(text, room, "%s: ", mark.origin->name);
 }
 
-/*  The run fails once the checkpoint of that validation is written, so that nothing trained is lost. */
 static void note_without_metric(tnd_leader_t *self, const tnd_validated_t *validated)
 {
     char place[256], names[TND_METRICS_MAX * (TND_METRIC_NAME + 2)] = "nothing";
@@ -181,15 +180,14 @@ static void note_without_metric(tnd_leader_t *self, const tnd_validated_t *valid
         "%s`best` of %.64s is of the metric `%.64s`, but the validation after step %" PRIu64
         " reports %.320s",
         place, chain->feeder, chain->best->metric, validated->steps - 1, names);
-    self->unmeasured_steps = validated->steps;
+    tnd_best_lack(&self->best, validated->steps);
 }
 
 bool tnd_leader_check_measured(tnd_leader_t *self)
 {
-    if (self->unmeasured.text[0] == '\0')
-        return true;
-    if (tnd_checkpoint_writer_busy(self->writer) &&
-        tnd_checkpoint_writer_last(self->writer) < self->unmeasured_steps)
+    if (self->best.lacked == 0 ||
+        !tnd_best_fails(&self->best, tnd_checkpoint_writer_last(self->writer),
+                        tnd_checkpoint_writer_busy(self->writer)))
         return true;
     tnd_leader_end(self, TND_OUTCOME_FAILED, self->unmeasured.text);
     return false;
@@ -223,7 +221,7 @@ static void judge(tnd_leader_t *self, const tnd_validated_t *validated)
     const tnd_best_options_t *wanted = self->plan->chains[validated->chain].best;
     if (wanted == NULL || validated->chain != self->best_chain || validated->steps == 0)
         return;
-    if (self->unmeasured.text[0] != '\0')
+    if (self->best.lacked > 0)
         return;
     if (!tnd_validated_value(validated, wanted->metric, &value)) {
         note_without_metric(self, validated);

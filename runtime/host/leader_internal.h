@@ -98,8 +98,7 @@ struct tnd_leader {
     tnd_validations_t validations; /* of chains with `every:` */
     tnd_best_t best;               /* of those of this chain; 0: none is wanted */
     uint32_t best_chain;
-    tnd_error_t unmeasured; /* the metric of `best` that a validation lacked; "": none did */
-    uint64_t unmeasured_steps;
+    tnd_error_t unmeasured; /* the text, if a validation lacked the metric of `best` */
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
     tnd_run_t run;

@@ -32,3 +32,15 @@ bool tnd_best_ends(const tnd_best_t *self)
     uint64_t patience = self->patience + (TND_BUG(PATIENCE_OFF_BY_ONE) ? 1 : 0);
     return self->patience > 0 && self->without >= patience;
 }
+
+void tnd_best_lack(tnd_best_t *self, uint64_t step)
+{
+    assert(step > 0);
+    if (self->lacked == 0)
+        self->lacked = step;
+}
+
+bool tnd_best_fails(const tnd_best_t *self, uint64_t kept, bool writing)
+{
+    return self->lacked > 0 && (kept >= self->lacked || !writing);
+}

@@ -18,11 +18,18 @@ typedef struct {
     uint64_t step;     /* steps of the first chain before the best one; 0: none had a value yet */
     double value;
     uint64_t without; /* validations after it, which had no better value */
+    uint64_t lacked;  /* steps before the first one that did not report the metric; 0: all did */
 } tnd_best_t;
 
 /*  Adds the value of a validation after so many steps, at least one.  Returns whether it is the best so
  *  far.  An equal value is not better, and NaN is never. */
 bool tnd_best_add(tnd_best_t *self, uint64_t step, double value);
 bool tnd_best_ends(const tnd_best_t *self);
+
+/*  A validation after so many steps, at least one, did not report the metric. */
+void tnd_best_lack(tnd_best_t *self, uint64_t step);
+/*  Whether the run fails for that: its checkpoint is there, so that nothing trained is lost, or will not
+ *  come.  `kept`: steps before the newest complete checkpoint; `writing`: one is being written. */
+bool tnd_best_fails(const tnd_best_t *self, uint64_t kept, bool writing);
 
 #endif

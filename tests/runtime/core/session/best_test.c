@@ -42,3 +42,15 @@ Test(best, is_never_a_value_that_is_no_number)
     decides((tnd_best_t){.patience = 2}, values, "-.");
     decides((tnd_best_t){.least = true, .patience = 2}, values, "-.");
 }
+
+Test(best, a_run_without_the_metric_fails_once_its_checkpoint_is_there_or_cannot_come)
+{
+    tnd_best_t best = {.patience = 1};
+    cr_expect(not(tnd_best_fails(&best, 0, false)), "no validation lacked it");
+    tnd_best_lack(&best, 20);
+    tnd_best_lack(&best, 40);
+    cr_expect(eq(u64, best.lacked, 20));
+    cr_expect(not(tnd_best_fails(&best, 19, true)), "an earlier one is there");
+    cr_expect(tnd_best_fails(&best, 20, true), "it is there");
+    cr_expect(tnd_best_fails(&best, 0, false), "it cannot come");
+}
