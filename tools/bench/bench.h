@@ -47,6 +47,26 @@ static inline double bench_cpu_seconds(void)
     return (double)tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID) * 1e-9;
 }
 
+/*  Seconds of a memcpy of so many bytes, the median of five. */
+static inline double bench_copy_seconds(size_t bytes)
+{
+    double took[5];
+    char *from = malloc(bytes), *to = malloc(bytes);
+    if (from == NULL || to == NULL)
+        exit(1);
+    memset(from, 1, bytes);
+    memset(to, 2, bytes);
+    for (int i = 0; i < 5; i++) {
+        uint64_t begin = tnd_clock_now();
+        memcpy(to, from, bytes);
+        __asm__ volatile("" : : "r"(to) : "memory");
+        took[i] = (double)(tnd_clock_now() - begin) * 1e-9;
+    }
+    free(from);
+    free(to);
+    return bench_median(took, 5);
+}
+
 /*  One line of JSON; `bound` was measured in the same run. */
 static inline void bench_print(const char *bench, double value, double bound, double ratio,
                                double goal, bool met)

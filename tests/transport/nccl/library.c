@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/transport/nccl/expect.h"
 #include "transport/cuda/cuda_devices.h"
 #include "transport/nccl/nccl_library.h"
 #include "transport/python_packages.h"
@@ -20,16 +21,6 @@ enum { SKIPPED = 77 };
 
 static const char *folder;
 static char own[] = "/tmp/tundish-nccl-XXXXXX"; /* of each case; empty at first */
-
-#define EXPECT(good, ...)                                                                          \
-    do {                                                                                           \
-        if (!(good)) {                                                                             \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
 
 static const char *variant(const char *name)
 {

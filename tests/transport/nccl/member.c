@@ -11,19 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/transport/nccl/expect.h"
 #include "transport/nccl/nccl_member.h"
 
 enum { MEMBERS = 3, COUNT = 1000, ROUNDS = 20 };
-
-#define EXPECT(good, ...)                                                                          \
-    do {                                                                                           \
-        if (!(good)) {                                                                             \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
 
 static const uint64_t long_ns = 100000000000;
 

@@ -90,25 +90,6 @@ static void run(const member_t *self, int warm, int reductions)
         self->common->seconds = (double)(tnd_clock_now() - begin) * 1e-9;
 }
 
-static double copy_seconds(size_t bytes)
-{
-    double took[5];
-    char *from = malloc(bytes), *to = malloc(bytes);
-    if (from == NULL || to == NULL)
-        exit(1);
-    memset(from, 1, bytes);
-    memset(to, 2, bytes);
-    for (int i = 0; i < 5; i++) {
-        uint64_t begin = tnd_clock_now();
-        memcpy(to, from, bytes);
-        __asm__ volatile("" : : "r"(to) : "memory");
-        took[i] = (double)(tnd_clock_now() - begin) * 1e-9;
-    }
-    free(from);
-    free(to);
-    return bench_median(took, 5);
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 4)
@@ -116,7 +97,7 @@ int main(int argc, char **argv)
     size_t bytes = strtoull(argv[1], NULL, 10);
     int warm = atoi(argv[2]), reductions = atoi(argv[3]);
     member_t self = {.common = share(sizeof *self.common), .count = bytes / sizeof *self.own};
-    double copy = copy_seconds(bytes), cpu = 0;
+    double copy = bench_copy_seconds(bytes), cpu = 0;
     for (int i = 0; i < PROCESSES; i++)
         self.inputs[i] = share(bytes);
     self.result = share(bytes);

@@ -148,28 +148,13 @@ static float *allocate(size_t bytes)
     return memset(memory, 0, bytes);
 }
 
-static double copy_seconds(size_t bytes)
-{
-    double took[5];
-    float *from = allocate(bytes), *to = allocate(bytes);
-    for (int i = 0; i < 5; i++) {
-        uint64_t begin = tnd_clock_now();
-        memcpy(to, from, bytes);
-        __asm__ volatile("" : : "r"(to) : "memory");
-        took[i] = (double)(tnd_clock_now() - begin) * 1e-9;
-    }
-    free(from);
-    free(to);
-    return bench_median(took, 5);
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 4)
         return 2;
     int ends[PROCESSES][PROCESSES], warm = atoi(argv[2]), reductions = atoi(argv[3]);
     size_t bytes = strtoull(argv[1], NULL, 10);
-    double copy = copy_seconds(bytes), cpu = 0;
+    double copy = bench_copy_seconds(bytes), cpu = 0;
     member_t self = {.count = bytes / sizeof *self.own};
     self.common =
         mmap(NULL, sizeof *self.common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
