@@ -177,7 +177,10 @@ def test_the_time_left_is_known_after_a_tenth_of_an_epoch(folder):
 
 
 def test_pages_of_mapped_rows_that_come_from_a_disk_are_counted(folder):
-    """Of a file that the page cache does not have, and again of one that it has."""
+    """Of a file that the page cache does not have, and again of one that it has.
+
+    A machine that is short of memory, or gives idle memory back, takes pages of any file, of programs also: the
+    second case is measured again where that happened. A count that is never 0 fails."""
     path = BUILD / f"cold-{os.getpid()}.npy"  # on a disk, also where temporary files are in memory
     numpy.save(path, numpy.zeros((4096, 4096), "u1"))
     environment = {"XDG_RUNTIME_DIR": str(folder), "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
@@ -189,21 +192,24 @@ def test_pages_of_mapped_rows_that_come_from_a_disk_are_counted(folder):
         read = actors.get("read.0")
         return read is not None and read["rows_out"] > 40960 and read["times"]["cpu"] > 0
 
+    def faults():
+        process = subprocess.Popen([TUNDISH, "run", "--quiet", str(graph)], env={**os.environ, **environment})
+        try:
+            actors = until(environment, counted)["actors"]
+            return next(actor["disk_page_faults"] for actor in actors if actor["name"] == "read.0")
+        finally:
+            process.kill()
+            process.wait()
+
     try:
-        counts = []
-        for cold in (True, False):
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-                if cold:
-                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            process = subprocess.Popen([TUNDISH, "run", "--quiet", str(graph)], env={**os.environ, **environment})
-            try:
-                actors = until(environment, counted)["actors"]
-                counts += [actor["disk_page_faults"] for actor in actors if actor["name"] == "read.0"]
-            finally:
-                process.kill()
-                process.wait()
-        assert counts[0] > 0 and counts[1] == 0, counts
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        assert faults() > 0
+        warm = []
+        while 0 not in warm:
+            assert len(warm) < 5, warm
+            warm.append(faults())
     finally:
         path.unlink()
 
