@@ -307,7 +307,7 @@ def test_a_batcher_while_a_worker_is_stopped(make, rounds):
         run.reaches(run.steps() + 20)
         worker.send_signal(signal.SIGCONT)
         run.ends(0, 60)
-        assert worker.wait(5) == 0
+        assert worker.wait(60) == 0
         run.is_as_quiet()
 
 
@@ -467,14 +467,14 @@ def test_hosts_that_join_and_leave(make, rounds):
         for host in ("p0", "p1"):
             run.kill(host, signal.SIGCONT)
         newcomers[0].send_signal(signal.SIGINT)
-        assert newcomers[0].wait(5) == 130
+        assert newcomers[0].wait(60) == 130
         run.reaches(run.steps() + 20)
         newcomers[1].kill()
         run.reaches(run.steps() + 20)
         again = run.join("p+")
         run.works(again, "p2")
         run.ends(0)
-        assert again.wait(5) == 0
+        assert again.wait(60) == 0
         run.is_as_quiet()
 
 
@@ -485,12 +485,12 @@ def test_a_host_that_cannot_join_gets_the_reason(make, rounds):
         for name, text in (("q+", "no range of hosts named `q` carries only workers; these do: p"),
                            ("p0", "is already running here")):
             other = run.join(name)
-            assert other.wait(10) == 75, other.returncode
+            assert other.wait(60) == 75, other.returncode
             assert text in other.log.read_text(), other.log.read_text()
         run.graph.write_text(run.graph.read_text().replace("seed: 7", "seed: 8"))
         for host in ("p+", "p5"):
             other = run.join(host)
-            assert other.wait(10) == 75, other.returncode
+            assert other.wait(60) == 75, other.returncode
             assert "another graph" in other.log.read_text(), other.log.read_text()
         run.reaches(run.steps() + 50)
         run.process.send_signal(signal.SIGINT)

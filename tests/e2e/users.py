@@ -231,7 +231,7 @@ def between_actors(folder, transport, program=False):
         run.host("root", "b", overlay=strict)
         (run.program_host if program else run.host)("daemon", "c")
         for host in "abc":
-            run.hosts[host].wait(20)
+            run.hosts[host].wait(60)
         assert run.steps() == 0, run.all_said()
         for host in "abc":  # the warning of an actor that refuses may come too late for a log
             one_sentence(run.said(host), "prep.0 was refused by ", " of host b: ",
@@ -360,7 +360,7 @@ def test_ports_of_actors_and_another_network_namespace(folder, spaces):
         within(run, "root", "b", spaces.first)
         within(run, "daemon", "c", spaces.second, loose(run))
         for host in "abc":
-            run.hosts[host].wait(20)
+            run.hosts[host].wait(60)
         assert run.steps() == 0, run.all_said()
         for host in "abc":
             one_sentence(run.said(host), "prep.0 was refused by ", " of host b: ", "cannot be known")
@@ -374,7 +374,7 @@ def test_two_people_who_start_the_same_files(run):
     run.reaches(100)
     for _ in range(TRIES):
         run.begin("daemon", "up", run.graph, run.overlay, name="second")
-        assert run.hosts.pop("second").wait(20) in (1, 75), run.all_said()
+        assert run.hosts.pop("second").wait(60) in (1, 75), run.all_said()
         assert f"127.0.0.1:{run.port} is in use by a program of user root" in run.said("second"), \
             run.said("second")
     run.goes_on()
