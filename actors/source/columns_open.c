@@ -40,8 +40,18 @@ static tnd_status_t check_kind(const tnd_strand_t *strand, const tnd_stored_t *s
                     stored->path, tnd_schema_text(&other, texts[1], sizeof texts[1]));
 }
 
-/*  Files that are opened by several threads, because each may wait for a server. */
+typedef struct opening opening_t;
+
+/*  One of the files. */
 typedef struct {
+    opening_t *all;
+    tnd_stored_t *stored;
+    tnd_status_t status;
+    tnd_error_t error;
+} one_file_t;
+
+/*  Files that are opened by several threads, because each may wait for a server. */
+struct opening {
     tnd_stored_t *stored;
     char *const *paths;
     size_t count;
@@ -49,30 +59,43 @@ typedef struct {
     const void *context;
     const tnd_source_scope_t *scope;
     atomic_size_t opened;
-    struct {
-        tnd_status_t status;
-        tnd_error_t error;
-    } * results; /* of each file */
-} opening_t;
+    one_file_t *files;
+};
+
+/*  A file that is read whole, because it is compressed, may take as long as many files.  One is shown
+ *  by its bytes; of several, the same number again says that the work goes on. */
+static void on_bytes(void *watcher, size_t at)
+{
+    one_file_t *file = watcher;
+    const opening_t *all = file->all;
+    if (all->count > 1)
+        tnd_source_progress(all->scope, atomic_load(&all->opened), all->count, "files");
+    else
+        tnd_source_progress(all->scope, at, file->stored->content.size, "bytes");
+}
 
 static void open_one(void *context, size_t i)
 {
     opening_t *self = context;
+    one_file_t *file = &self->files[i];
+    *file = (one_file_t){.all = self, .stored = &self->stored[i]};
+    tnd_stored_opener_t opener = {
+        .open = self->open, .context = self->context, .watch = on_bytes, .watcher = file};
     tnd_source_doing(self->scope, "opening", self->paths[i]);
-    self->results[i].status = tnd_stored_open(&self->stored[i], self->paths[i], self->open,
-                                              self->context, self->scope, &self->results[i].error);
+    file->status =
+        tnd_stored_open(file->stored, self->paths[i], &opener, self->scope, &file->error);
     size_t opened = atomic_fetch_add(&self->opened, 1) + 1;
     if (self->count > 1)
         tnd_source_progress(self->scope, opened, self->count, "files");
 }
 
-/*  Opens files; free `results`. */
+/*  Opens files; free `files`. */
 static void open_all_files(opening_t *self, const tnd_files_t *files)
 {
     self->paths = files->paths;
     self->count = files->count;
     self->stored = tnd_allocate_zeroed(1, files->count * sizeof *self->stored);
-    self->results = tnd_allocate_zeroed(files->count, sizeof *self->results);
+    self->files = tnd_allocate_zeroed(files->count, sizeof *self->files);
     tnd_file_threads(files->count, 1, open_one, self);
 }
 
@@ -86,13 +109,13 @@ static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_o
     strand->stored = opening.stored;
     strand->count = opening.count;
     for (size_t i = 0; i < strand->count; i++) {
-        tnd_status_t status = opening.results[i].status;
-        tnd_error_t *why = &opening.results[i].error;
+        tnd_status_t status = opening.files[i].status;
+        tnd_error_t *why = &opening.files[i].error;
         if (status == TND_OK && record == 0 && failures.status == TND_OK)
             status = check_kind(strand, &strand->stored[i], why);
         tnd_failures_note(&failures, status, why);
     }
-    free(opening.results);
+    free(opening.files);
     return failures.status;
 }
 
@@ -207,8 +230,8 @@ static void lay_out(tnd_strand_t *strand, tnd_access_pattern_t pattern)
 static tnd_status_t first_of(const opening_t *opening, tnd_error_t *error)
 {
     for (size_t i = 0; i < opening->count; i++)
-        if (opening->results[i].status != TND_OK)
-            return tnd_fail(error, "%s", opening->results[i].error.text);
+        if (opening->files[i].status != TND_OK)
+            return tnd_fail(error, "%s", opening->files[i].error.text);
     return TND_OK;
 }
 
@@ -231,7 +254,7 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     strand->splits = opening.stored;
     strand->splits_count = opening.count;
     tnd_status_t opened = first_of(&opening, error);
-    free(opening.results);
+    free(opening.files);
     TND_TRY(opened);
     for (size_t i = 0; i < files->count; i++) {
         uint64_t longest;

@@ -14,6 +14,8 @@ enum { MAGIC_BYTES = 4, HEADER_MAX = MAGIC_BYTES + 4 * (TND_RANK_MAX + 1) };
 
 /*  A byte of Deflate data expands to at most 1032 bytes. */
 enum { DEFLATE_MOST = 1032 };
+/*  Content that is decompressed in one call, which reports no progress. */
+enum { AT_ONCE_BYTES = 64 << 20 };
 
 static const uint64_t memory_max = (uint64_t)16 << 30;
 
@@ -193,10 +195,20 @@ static tnd_status_t read_end(const tnd_stored_t *stored, tnd_decompress_t *strea
                     stored->path, (unsigned long long)at);
 }
 
+/*  Whether the whole content is in `out`, by the fastest method; else it must be read. */
+static bool decompress_at_once(tnd_stored_t *stored, uint8_t *out, uint64_t bytes)
+{
+    const uint8_t *packed;
+    size_t size = stored->content.size;
+    tnd_error_t why;
+    return bytes <= AT_ONCE_BYTES &&
+           tnd_content_view(&stored->content, 0, size, &packed, &why) == TND_OK &&
+           tnd_decompress_whole(packed, size, out, bytes);
+}
+
 static tnd_status_t decompress(tnd_stored_t *stored, tnd_decompress_t *stream, tnd_error_t *error)
 {
     uint8_t header[HEADER_MAX];
-    const uint8_t *packed;
     uint32_t dimensions = 0;
     uint64_t bytes = 0, at = 0;
     size_t size = stored->content.size;
@@ -214,8 +226,7 @@ static tnd_status_t decompress(tnd_stored_t *stored, tnd_decompress_t *stream, t
     stored->offset = tnd_round_up(at, TND_BUFFER_ALIGN);
     stored->buffer = tnd_buffer_new(stored->offset + bytes);
     uint8_t *rows = (uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
-    TND_TRY(tnd_content_view(&stored->content, 0, size, &packed, error));
-    if (tnd_decompress_whole(packed, size, rows - at, at + bytes))
+    if (decompress_at_once(stored, rows - at, at + bytes))
         return TND_OK;
     TND_TRY(read_next(stored, stream, rows, bytes, &at, error));
     return read_end(stored, stream, at, error);

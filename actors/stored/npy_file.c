@@ -348,8 +348,9 @@ tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *e
 
 tnd_status_t tnd_npy_adopt(tnd_stored_t *stored, const char *path, int file, tnd_error_t *error)
 {
+    static const tnd_stored_opener_t opener = {.open = tnd_npy_read_header};
     const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_MAP};
-    TND_TRY(tnd_stored_adopt(stored, path, file, tnd_npy_read_header, NULL, &scope, error));
+    TND_TRY(tnd_stored_adopt(stored, path, file, &opener, &scope, error));
     if (stored->rows > 0)
         return TND_OK;
     tnd_stored_close(stored);

@@ -7,20 +7,23 @@ void tnd_stored_close(tnd_stored_t *self)
     tnd_content_close(&self->content);
 }
 
-tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
-                             const void *context, const tnd_source_scope_t *scope,
+tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path,
+                             const tnd_stored_opener_t *opener, const tnd_source_scope_t *scope,
                              tnd_error_t *error)
 {
-    return tnd_stored_adopt(self, path, -1, open, context, scope, error);
+    return tnd_stored_adopt(self, path, -1, opener, scope, error);
 }
 
 tnd_status_t tnd_stored_adopt(tnd_stored_t *self, const char *path, int file,
-                              tnd_stored_open_fn *open, const void *context,
-                              const tnd_source_scope_t *scope, tnd_error_t *error)
+                              const tnd_stored_opener_t *opener, const tnd_source_scope_t *scope,
+                              tnd_error_t *error)
 {
     *self = (tnd_stored_t){.path = path};
     TND_TRY(tnd_content_adopt(&self->content, path, file, scope, error));
-    tnd_status_t status = open(self, context, error);
+    self->content.watch = opener->watch;
+    self->content.watcher = opener->watcher;
+    tnd_status_t status = opener->open(self, opener->context, error);
+    self->content.watch = NULL;
     if (status == TND_OK)
         status = tnd_content_identity(&self->content, &self->identity, error);
     /* If pages were lost, what looks invalid was not in the file. */

@@ -27,14 +27,22 @@ typedef struct {
 typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const void *context,
                                         tnd_error_t *error);
 
+typedef struct {
+    tnd_stored_open_fn *open;
+    const void *context;
+    /*  Of tnd_content_t, until the file is open; NULL: none. */
+    void (*watch)(void *watcher, size_t at);
+    void *watcher;
+} tnd_stored_opener_t;
+
 /*  Opens a single file; on failure nothing has to be released. */
-tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
-                             const void *context, const tnd_source_scope_t *scope,
+tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path,
+                             const tnd_stored_opener_t *opener, const tnd_source_scope_t *scope,
                              tnd_error_t *error) TND_CHECKED;
-/*  The same of a file whose descriptor is taken; -1: it is opened. */
+/*  A file whose descriptor is taken; -1: it is opened by its path. */
 tnd_status_t tnd_stored_adopt(tnd_stored_t *self, const char *path, int file,
-                              tnd_stored_open_fn *open, const void *context,
-                              const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
+                              const tnd_stored_opener_t *opener, const tnd_source_scope_t *scope,
+                              tnd_error_t *error) TND_CHECKED;
 void tnd_stored_close(tnd_stored_t *self);
 
 #endif

@@ -1,5 +1,7 @@
 /*  Covers actors/source/idx.c: columns from several files, and files that are not
  *  what they should be.  The rows themselves are compared with NumPy's in npy_test.c. */
+#include <sys/stat.h>
+
 #include <zlib.h>
 
 #include "tests/actors/source/opened.h"
@@ -206,6 +208,75 @@ Test(idx, a_wrong_checksum_is_named)
     bytes[size - 8] ^= 1;
     write_bytes(images, bytes, size);
     expect_refusal(alone, "the gzip stream is damaged (incorrect data check) at byte");
+}
+
+/*  Reports of a source that opens. */
+typedef struct {
+    unsigned count;
+    uint64_t done, all;
+    const char *unit;
+} reports_t;
+
+static void count_report(void *reporter, uint64_t done, uint64_t all, const char *unit)
+{
+    reports_t *self = reporter;
+    *self = (reports_t){self->count + 1, done, all, unit};
+}
+
+/*  Writes a compressed file of `rows` pictures of 1 MiB, which is as large as its content; returns its
+ *  size. */
+static uint64_t write_large(const char *path, uint8_t rows)
+{
+    const uint8_t header[] = {0, 0, 8, 3, 0, 0, 0, rows, 0, 0, 4, 0, 0, 0, 4, 0};
+    static uint8_t row[1 << 20];
+    gzFile file = gzopen(path, "wb0");
+    cr_assert_eq(gzwrite(file, header, sizeof header), (int)sizeof header);
+    for (int i = 0; i < rows; i++)
+        cr_assert_eq(gzwrite(file, row, sizeof row), (int)sizeof row);
+    cr_assert_eq(gzclose(file), Z_OK);
+    struct stat status;
+    cr_assert_eq(stat(path, &status), 0);
+    return (uint64_t)status.st_size;
+}
+
+static reports_t reports_of(const char *text)
+{
+    reports_t reports = {0};
+    tnd_source_scope_t scope = {.lanes = 1,
+                                .context = {.progress = count_report, .reporter = &reports}};
+    opened_t opened;
+    tnd_error_t error;
+    cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
+    close_source(&opened);
+    return reports;
+}
+
+Test(idx, a_large_compressed_file_reports_how_far_it_is_read)
+{
+    uint64_t size = write_large(images, 80);
+
+    reports_t reports = reports_of(alone);
+
+    cr_assert_geq(reports.count, 20);
+    cr_assert_eq(reports.all, size);
+    cr_assert_lt(size - reports.done, (uint64_t)4 << 20);
+    cr_assert_str_eq(reports.unit, "bytes");
+}
+
+Test(idx, of_several_large_files_the_reports_count_files)
+{
+    char text[512], second[160];
+    snprintf(second, sizeof second, "%s2", images);
+    snprintf(text, sizeof text, "source: {idx: {image: \"%s*\"}}", images);
+    (void)write_large(images, 80);
+    (void)write_large(second, 80);
+
+    reports_t reports = reports_of(text);
+
+    cr_assert_geq(reports.count, 40);
+    cr_assert_eq(reports.done, 2);
+    cr_assert_eq(reports.all, 2);
+    cr_assert_str_eq(reports.unit, "files");
 }
 
 Test(idx, data_after_the_compressed_data_is_an_error_unless_zero)
