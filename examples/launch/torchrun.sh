@@ -1,6 +1,7 @@
 #!/bin/sh
 # Processes of torchrun: `torchrun.sh 4 GRAPH spmd.yaml`.  On several machines, add --nnodes and
-# --rdzv-endpoint, on each.  A program of Python with tundish.feed is started by `torchrun train.py`.
+# --rdzv_endpoint, on each.  A program of Python with tundish.feed is started by `torchrun train.py`.
+# PyTorch 1 knows these options with underscores only.
 count=$1
 shift
-exec torchrun --no-python --nproc-per-node "$count" tundish run "$@"
+exec torchrun --no_python --nproc_per_node "$count" tundish run "$@"

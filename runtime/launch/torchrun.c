@@ -19,7 +19,7 @@ static tnd_status_t torchrun_read(const char *const *environment, tnd_launch_t *
 
 const tnd_launcher_t tnd_launcher_torchrun = {
     .name = "torchrun",
-    .start = "`torchrun --no-python`",
+    .start = "`torchrun --no_python`",
     .leader_by = "MASTER_ADDR",
     .marks = {"RANK", "WORLD_SIZE", "MASTER_ADDR"},
     .read = torchrun_read,
