@@ -27,6 +27,9 @@ static const uint64_t busy_every_ns = 250000000;
 /*  How long the leader waits for the statistics of other hosts after the run. */
 static const uint64_t last_words_ns = 2000000000;
 
+/*  How long processes that have met have until each listens, or knows what another one has to say. */
+static const uint64_t met_ns = 5000000000;
+
 const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
 {
     return &self->config;
@@ -184,6 +187,8 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
     if (self->failure.at_ns == 0 || self->failure.said)
         return;
     tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+    if (tnd_host_is_expected(self))
+        limits.grace_ns = tnd_pace_stretch(self->plan, met_ns);
     if (!tnd_leader_presence_hears(&self->leader_presence, &limits, self->failure.at_ns, now))
         return;
     self->failure.said = true;
@@ -216,6 +221,11 @@ static void miss_leader(tnd_host_t *self)
     if (self->leader_presence.came)
         snprintf(why, sizeof why, "host %s, which leads the run, is lost (%.200s)%s%s",
                  leader->name, self->leader_why, kept, other);
+    else if (tnd_leader_presence_has_ended(&self->leader_presence, tnd_clock_now()))
+        snprintf(why, sizeof why,
+                 "host %s, which leads the run, has ended before the start: nothing listens at "
+                 "tcp://%s:%" PRIu32 " any more",
+                 leader->name, leader->address, leader->port);
     else
         snprintf(why, sizeof why,
                  "host %s, which leads the run, did not answer within %" PRIu64
@@ -385,10 +395,21 @@ static bool awaits_statistics(const tnd_host_t *self)
     return false;
 }
 
+/*  Whether hosts are on their way that have to hear how the run has ended. */
+static bool awaits_comers(const tnd_host_t *self)
+{
+    for (uint32_t h = 0; tnd_host_leads(self) && h < self->plan->host_count; h++)
+        if (h != self->config.host && tnd_leader_awaits(self->leader, h) &&
+            tnd_leader_is_coming(self->leader, h))
+            return true;
+    return false;
+}
+
 /*  Waits for the statistics of the other hosts, but not long.  Some may have come before. */
 static void hear_statistics(tnd_host_t *self)
 {
-    uint64_t until = tnd_clock_now() + last_words_ns;
+    uint64_t wait_ns = awaits_comers(self) ? tnd_pace_stretch(self->plan, met_ns) : last_words_ns;
+    uint64_t until = tnd_clock_now() + wait_ns;
     while (tnd_host_leads(self) && awaits_statistics(self) && tnd_clock_now() < until) {
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) == TND_OK)
@@ -533,6 +554,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->life = tnd_clock_read(CLOCK_REALTIME);
     tnd_leader_presence_begin(&self->leader_presence, tnd_host_leads(self),
                               self->plan->start_timeout_ns, tnd_clock_now());
+    if (self->plan->roster != 0)
+        tnd_leader_presence_met(&self->leader_presence, tnd_pace_stretch(self->plan, met_ns));
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     tnd_resources_list(&self->resources, self->plan, config->host);
@@ -559,7 +582,10 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         self->leader = tnd_leader_new(config, &output, tnd_clock_now());
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
-    status = tnd_host_try_data(self, error);
+    if (config->declines != NULL)
+        tnd_host_fail_here(self, config->declines_as, config->declines);
+    else
+        status = tnd_host_try_data(self, error);
     if (status == TND_OK)
         status = start_thread(self, error);
     if (status != TND_OK)

@@ -31,6 +31,8 @@ typedef struct {
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
     tnd_resumption_t resumption;    /* of the leader: which start this is; `max` is the plan's */
+    const char *declines; /* why it cannot take part, which it tells the others; NULL: it does */
+    tnd_outcome_t declines_as;
     bool launched;     /* a launcher starts all hosts: each comes, and has to hear of a drain */
     bool may_be_empty; /* no row may be good; otherwise that is a failure */
     bool must_feed;    /* a chain that ends without a step, although rows were read, has failed */

@@ -131,6 +131,9 @@ static inline bool tnd_host_reaches_leader(const tnd_host_t *self)
     return tnd_leader_presence_reaches(&self->leader_presence);
 }
 
+/*  Whether the leader is there, or comes, and waits for this host.  It has to hear of a drain. */
+bool tnd_host_is_expected(const tnd_host_t *self);
+
 /*  Whether an actor of the run is inside a work hook. */
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
 /*  Records how the run ended here; only the first call counts. */

@@ -535,8 +535,7 @@ static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
     }
 }
 
-/*  Whether the leader is there, or comes, and waits for this host.  It has to hear of a drain. */
-static bool is_expected(const tnd_host_t *self)
+bool tnd_host_is_expected(const tnd_host_t *self)
 {
     return self->plan->rest_count > 0 || self->config.launched;
 }
@@ -549,6 +548,6 @@ void tnd_host_make_progress(tnd_host_t *self)
     pass_barriers(self, &self->start->barriers);
     ask_end(self);
     if (atomic_load(&self->wishes.drain) && !tnd_host_leads(self) && !self->leader_presence.came &&
-        !is_expected(self))
+        !tnd_host_is_expected(self))
         tnd_host_settle(self, TND_OUTCOME_DRAINED, "");
 }

@@ -48,6 +48,9 @@ uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now
 /*  After the run: whether a host may still send a message, of which its statistics are the last.  A host
  *  that is away may return and must learn how the run ended, unless it was given up. */
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
+/*  Whether a host has not come yet, but will: it was at the meeting of the processes, or a launcher starts
+ *  it. */
+bool tnd_leader_is_coming(const tnd_leader_t *self, uint32_t host);
 /*  Sets the streams, by chain; reports are checked against them.  Copied. */
 void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);
 /*  Handles a message to the leader; takes its payload. */

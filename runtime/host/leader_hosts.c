@@ -216,9 +216,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
-/*  Whether a host has not come yet, but will: it was at the meeting of the processes, or a launcher starts
- *  it. */
-static bool is_coming(const tnd_leader_t *self, uint32_t host)
+bool tnd_leader_is_coming(const tnd_leader_t *self, uint32_t host)
 {
     return (self->plan->rest_count > 0 || self->config.launched) &&
            self->run.presences[host].life == 0 && tnd_run_start_awaits(&self->run.start, host);
@@ -227,11 +225,13 @@ static bool is_coming(const tnd_leader_t *self, uint32_t host)
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
+    bool failed = self->outcome == TND_OUTCOME_UNUSABLE || self->outcome == TND_OUTCOME_FAILED ||
+                  self->config.declines != NULL;
     const tnd_host_presence_t *presence = &self->run.presences[host];
     if (presence->life != 0 && presence->life == self->hosts[host].said_life)
         return false;
-    return presence->up ||
-           (good && (tnd_host_presence_is_expected(presence) || is_coming(self, host)));
+    return presence->up || (good && tnd_host_presence_is_expected(presence)) ||
+           ((good || failed) && tnd_leader_is_coming(self, host));
 }
 
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now)

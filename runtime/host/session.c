@@ -189,6 +189,14 @@ static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, u
     return tnd_fail(error, "host %s cannot start: %s", plan->hosts[host].name, why.text);
 }
 
+static tnd_status_t check_resources(const tnd_plan_t *plan, uint32_t host, uint64_t *descriptors_p,
+                                    tnd_error_t *error)
+{
+    TND_TRY(check_arrays(plan, host, error));
+    TND_TRY(tnd_threads_check(plan, host, error));
+    return reserve_descriptors(plan, host, descriptors_p, error);
+}
+
 /*  A file that reaches the limit of its size is an error of the write, not the end of the program. */
 static void ignore_size_limit(void)
 {
@@ -210,6 +218,8 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .start = wishes->start,
         .resumption = wishes->resumption,
         .save = wishes->save,
+        .declines = wishes->declines,
+        .declines_as = wishes->declines_as,
         .launched = wishes->launch != NULL && wishes->launch->size > 1,
         .observer = wishes->observer,
         .transport = tnd_network->hub,
@@ -222,16 +232,16 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     else
         TND_TRY(find_host(plan, wishes->host, &config.host, error));
     record.host = plan->hosts[config.host].name;
-    for (uint32_t h = 0; h < plan->host_count && !wishes->keeps; h++)
+    bool takes_part = wishes->declines == NULL;
+    for (uint32_t h = 0; h < plan->host_count && !wishes->keeps && takes_part; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == config.host)
             return tnd_fail(error,
                             "%s is to be a process of its own (`isolate: process`), which the "
                             "command `tundish run` starts and a program does not",
                             plan->hosts[h].name);
-    TND_TRY(check_arrays(plan, config.host, error));
-    uint64_t descriptors;
-    TND_TRY(tnd_threads_check(plan, config.host, error));
-    TND_TRY(reserve_descriptors(plan, config.host, &descriptors, error));
+    uint64_t descriptors = 0;
+    if (takes_part)
+        TND_TRY(check_resources(plan, config.host, &descriptors, error));
     tnd_session_t *session = tnd_allocate_zeroed(1, sizeof *session);
     session->plan = whole;
     session->descriptors = descriptors;
@@ -263,6 +273,26 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     return TND_OK;
 }
 
+void tnd_session_decline(tnd_graph_t *graph, const tnd_session_wishes_t *wishes,
+                         tnd_outcome_t outcome, const char *why)
+{
+    static const tnd_observer_t silent = {.log_level = TND_LOG_ERROR};
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    tnd_session_t *session;
+    tnd_error_t error;
+    tnd_session_wishes_t own = *wishes;
+    if (plan == NULL || plan->host_count == 1 || wishes->launch == NULL ||
+        wishes->launch->size < 2 || wishes->declines != NULL)
+        return;
+    own.observer = &silent;
+    own.declines = why;
+    own.declines_as = outcome;
+    if (tnd_session_open_plan(&session, plan, &own, &error) != TND_OK)
+        return;
+    (void)tnd_session_wait(session);
+    (void)tnd_session_destroy(&session);
+}
+
 tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
                                    const tnd_session_wishes_t *wishes)
 {
@@ -273,8 +303,10 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
     tnd_status_t status = tnd_session_open_plan(session_p, tnd_graph_plan(graph), &own, &error);
-    if (status != TND_OK)
-        tnd_graph_fail(graph, error.text);
+    if (status == TND_OK)
+        return TND_OK;
+    tnd_session_decline(graph, &own, TND_OUTCOME_UNUSABLE, error.text);
+    tnd_graph_fail(graph, error.text);
     return status;
 }
 

@@ -23,6 +23,8 @@ typedef struct {
     tnd_resumption_t resumption;    /* which start of the run this is */
     bool may_be_empty;              /* no row of a run may be good */
     bool keeps;                     /* the caller starts the isolated hosts of this one */
+    const char *declines;           /* see tnd_session_decline; NULL: it takes part */
+    tnd_outcome_t declines_as;
     tnd_graph_t *graph; /* owner of the plan; leaked together with actors that hang; may be NULL */
 } tnd_session_wishes_t;
 
@@ -33,6 +35,11 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
 /*  As tnd_session_open. */
 tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
                                    const tnd_session_wishes_t *wishes);
+/*  Tells the other hosts of a run that a launcher has started that this one cannot take part, instead of
+ *  letting them wait for it: the run ends for all with this outcome and reason.  Blocks until they know,
+ *  for some seconds at most.  Does nothing in other runs. */
+void tnd_session_decline(tnd_graph_t *graph, const tnd_session_wishes_t *wishes,
+                         tnd_outcome_t outcome, const char *why);
 /*  Why the model could not be saved (wishes.save); "" if it was.  Valid after the run. */
 void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room);
 /*  Why it starts again (TND_OUTCOME_AGAIN), as far as this host knows. */

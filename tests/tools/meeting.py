@@ -297,6 +297,41 @@ def test_a_process_that_dies_while_they_meet(folder):
         holds(err, "2 of 4 processes did not come: ranks 1, 3 within 1 s")
 
 
+def test_a_process_that_cannot_take_part_after_the_meeting_tells_the_others(folder):
+    path, over = graph(folder), overlay(folder)
+    words = [TUNDISH, "run", path, over, "--metrics", folder / "none" / "file"]
+    ended = end(begin(words, by_hand(3)))
+    same([code for code, _, _ in ended], [2, 78, 78], ended)
+    for rank, (_, _, err) in enumerate(ended):
+        holds(err, f"{'host node0: ' if rank else ''}{folder}/none/file: cannot be written: No such file or directory")
+    overlay(folder, top=f"port: {free_port()}\n")
+    few = ["sh", "-c", "ulimit -n 40; exec \"$@\"", "few"]  # enough for a meeting at one port, and to say so
+    program = [sys.executable, "-c", PROGRAM.replace("FILES", repr([str(path), str(over)]))]
+    for bad, other in (0, program), (1, program), (0, words[:-2]), (1, words[:-2]):
+        lines = [words[:-2], other, words[:-2]]
+        lines[bad] = few + lines[bad]
+        ended = end([begin(line, [one])[0] for line, one in zip(lines, by_hand(3))])
+        for rank, (code, _, err) in enumerate(ended):
+            same(code, 1 if lines[rank][-3:] == program else 78, ended)
+            holds(err, f"host node{bad} cannot start: ", "raise the limit of open files")
+
+
+def test_rank_0_that_is_killed_after_the_meeting_is_noticed(folder):
+    path, over, held = graph(folder), overlay(folder), folder / "held"
+    preload = {"LD_PRELOAD": str(BUILD / "tests/late_bind.so"), "LATE_BIND": str(held)}
+    variables = by_hand(3)
+    processes = begin([TUNDISH, "run", path, over], [{**variables[0], **preload}, *variables[1:]])
+    until = time.monotonic() + 30
+    while not held.exists():
+        assert time.monotonic() < until and processes[0].poll() is None, end(processes)
+        time.sleep(0.01)
+    processes[0].kill()
+    ended = end(processes)  # long before start_timeout
+    same([code for code, _, _ in ended], [-9, 75, 75], ended)
+    for _, _, err in ended[1:]:
+        holds(err, "host node0, which leads the run, has ended before the start: nothing listens at tcp://127.0.0.1:")
+
+
 def known(process, port):
     """Waits until the leader at a port has a connection."""
     wanted, until = f":{port:04X} ", time.monotonic() + 20

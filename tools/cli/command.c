@@ -5,10 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+static _Thread_local char last[400];
+
 static void complain(const char *command, const char *format, va_list list)
 {
+    va_list again;
+    va_copy(again, list);
+    vsnprintf(last, sizeof last, format, again);
+    va_end(again);
+    last[strcspn(last, "\n")] = '\0';
     fprintf(stderr, "tundish%s%s: ", *command != '\0' ? " " : "", command);
     vfprintf(stderr, format, list);
+}
+
+const char *tnd_last_complaint(void)
+{
+    return last;
 }
 
 int tnd_usage_error(const char *command, const char *format, ...)

@@ -110,5 +110,8 @@ int tnd_usage_error(const char *command, const char *format, ...)
 /*  Prints "tundish COMMAND: text" on stderr. */
 void tnd_complain(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/*  The text of the last of these errors, for other processes of the run; "": there was none.  Threads: the
+ *  one that reported it. */
+const char *tnd_last_complaint(void);
 
 #endif

@@ -702,6 +702,8 @@ static int run_graph(const tnd_request_t *request)
         code = prepare(&run, &own);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
+        else
+            tnd_launch_decline(&run.launch, graph, code);
         if (code == TND_EXIT_DRAINED && run.preempted && run.end.outcome == TND_OUTCOME_DRAINED)
             queue_again(&run);
         again = run.end.outcome == TND_OUTCOME_AGAIN && !run.plan->hosts[run.host].isolated;

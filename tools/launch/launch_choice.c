@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/host/session.h"
 #include "runtime/launch/launch_internal.h"
 #include "runtime/meeting/meeting.h"
 #include "tools/cli/load.h"
@@ -96,6 +97,14 @@ int tnd_launch_host(const tnd_launch_t *self, const tnd_plan_t *plan, tnd_log_t 
     }
     say(log, plan->hosts[*host_p].name, tnd_launched_text(self, plan, *host_p, text, sizeof text));
     return TND_EXIT_OK;
+}
+
+void tnd_launch_decline(const tnd_launch_t *self, tnd_graph_t *graph, int code)
+{
+    const tnd_session_wishes_t wishes = {.launch = self, .steps_max = TND_UNKNOWN};
+    tnd_session_decline(graph, &wishes,
+                        code == TND_EXIT_PEER ? TND_OUTCOME_LOST : TND_OUTCOME_UNUSABLE,
+                        tnd_last_complaint());
 }
 
 const char *tnd_launch_describe(const tnd_plan_t *plan, char *text, size_t room)

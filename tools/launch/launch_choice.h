@@ -31,6 +31,10 @@ int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_run_option
 int tnd_launch_host(const tnd_launch_t *self, const tnd_plan_t *plan, tnd_log_t *log,
                     uint32_t *host_p);
 
+/*  Tells the other processes that this one, which has met them, ends with an exit code after an error
+ *  (tnd_session_decline). */
+void tnd_launch_decline(const tnd_launch_t *self, tnd_graph_t *graph, int code);
+
 /*  What a launcher told this process and its place in the plan, what is wrong with that, or what to
  *  do; NULL: no launcher was found. */
 const char *tnd_launch_describe(const tnd_plan_t *plan, char *text, size_t room);

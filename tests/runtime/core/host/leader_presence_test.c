@@ -30,6 +30,26 @@ Test(leader_presence, a_leader_that_does_not_come_is_waited_for_until_start_time
     cr_assert(tnd_leader_presence_is_over(&self, false, 600));
 }
 
+Test(leader_presence, one_that_has_led_a_meeting_has_ended_when_nothing_listens_for_a_while)
+{
+    tnd_leader_presence_t self = waiting();
+    tnd_leader_presence_met(&self, 50);
+    cr_assert_not(tnd_leader_presence_is_over(&self, true, 110));
+    cr_assert_eq(tnd_leader_presence_deadline(&self, 110), 160);
+    cr_assert_not(tnd_leader_presence_is_over(&self, true, 159));
+    cr_assert_not(tnd_leader_presence_is_over(&self, false, 160), "something listens");
+    cr_assert_eq(tnd_leader_presence_deadline(&self, 160), 600);
+    cr_assert_not(tnd_leader_presence_is_over(&self, true, 200));
+    tnd_leader_presence_excuse(&self, 30, 230);
+    cr_assert_not(tnd_leader_presence_is_over(&self, true, 279));
+    cr_assert_not(tnd_leader_presence_has_ended(&self, 279));
+    cr_assert(tnd_leader_presence_is_over(&self, true, 280));
+    cr_assert(tnd_leader_presence_has_ended(&self, 280));
+    tnd_leader_presence_up(&self, 280);
+    cr_assert_not(tnd_leader_presence_is_over(&self, true, 100000));
+    cr_assert_not(tnd_leader_presence_has_ended(&self, 100000));
+}
+
 Test(leader_presence, one_that_came_is_not_waited_for_by_start_timeout)
 {
     tnd_leader_presence_t self = connected();
