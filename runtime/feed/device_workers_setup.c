@@ -195,6 +195,14 @@ static bool casts_on_host(const tnd_device_workers_config_t *config)
     return config->casts != NULL && !all;
 }
 
+static tnd_device_timed_t timed_by(uint32_t can)
+{
+    if ((can & TND_DEVICE_TIMES) != 0)
+        return TND_TIMED_BY_DEVICE;
+    bool returns = (can & TND_DEVICE_OWN_MEMORY) != 0 && (can & TND_DEVICE_STREAMS) == 0;
+    return returns ? TND_TIMED_BY_THREAD : TND_TIMED_NOT;
+}
+
 /*  Publishes what is known of a device. */
 static void describe_device(const worker_t *worker)
 {
@@ -206,7 +214,7 @@ static void describe_device(const worker_t *worker)
     snprintf(page->uuid, sizeof page->uuid, "%s", facts.uuid);
     page->memory = facts.memory;
     page->numa_node = facts.numa_node;
-    page->timed = (worker->device->ops->can & TND_DEVICE_TIMES) != 0;
+    page->timed = timed_by(worker->device->ops->can);
 }
 
 /*  Devices allocate nothing after the start. */

@@ -67,6 +67,10 @@ void tnd_copier_show_facts(const copier_t *self)
     self->worker->device->ops->facts(self->worker->device, &facts);
     atomic_store_explicit(&page->bytes_moved, facts.bytes_moved, memory_order_relaxed);
     atomic_store_explicit(&page->link_ns, facts.link_ns, memory_order_relaxed);
+    if (page->timed == TND_TIMED_BY_THREAD) {
+        facts.worked_until_ns = tnd_clock_now();
+        facts.work_ns = tnd_device_worked(page, facts.worked_until_ns);
+    }
     atomic_store_explicit(&page->work_ns, facts.work_ns, memory_order_relaxed);
     atomic_store_explicit(&page->worked_until_ns, facts.worked_until_ns, memory_order_relaxed);
     for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)

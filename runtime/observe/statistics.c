@@ -244,6 +244,8 @@ uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64
 
 uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now)
 {
+    if (tnd_word_read(&self->timed) == TND_TIMED_BY_THREAD)
+        return tnd_device_spent(self, 1u << TND_DEVICE_STEP | 1u << TND_DEVICE_APPLY, now);
     uint64_t since = tnd_word_read(&self->pending_since_ns),
              until = tnd_word_read(&self->worked_until_ns);
     since = since > until ? since : until;
@@ -272,7 +274,12 @@ uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait
 {
     uint64_t since = tnd_word_read(&self->wait_since_ns);
     bool waits = tnd_word_read(&self->wait) == (uint64_t)wait && since != 0 && now > since;
-    return tnd_word_read(&self->wait_ns[wait]) + (waits ? now - since : 0);
+    uint64_t waited = tnd_word_read(&self->wait_ns[wait]) + (waits ? now - since : 0);
+    if (wait != TND_DEVICE_WAIT_HOST || tnd_word_read(&self->timed) != TND_TIMED_BY_THREAD)
+        return waited;
+    /* Its copier sees the end of a step only: the host is waited for around it. */
+    uint64_t worked = tnd_device_worked(self, now);
+    return waited > worked ? waited - worked : 0;
 }
 
 uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now)

@@ -73,6 +73,13 @@ typedef enum {
 
 enum { TND_DEVICE_STATES = 5 };
 
+/*  How the work of steps on a device is timed, if it is not what its thread does. */
+typedef enum {
+    TND_TIMED_NOT,       /* the thread computes */
+    TND_TIMED_BY_DEVICE, /* by events: `work_ns` and `worked_until_ns` of its facts */
+    TND_TIMED_BY_THREAD  /* rows are copied to it, and a step that returns has ended on it */
+} tnd_device_timed_t;
+
 typedef struct {
     _Atomic uint64_t state;    /* tnd_device_state_t in the low byte, the replica above it */
     _Atomic uint64_t since_ns; /* monotonic: when that began */
@@ -91,7 +98,7 @@ typedef struct {
     _Atomic uint64_t bytes_moved, link_ns;
     /*  What that device waits for (tnd_device_wait_t), since when, and the time of each. */
     _Atomic uint64_t wait, wait_since_ns, wait_ns[TND_DEVICE_WAITS];
-    /*  Of one that times the work of steps (`timed`): `work_ns` and `worked_until_ns` of its facts. */
+    /*  A tnd_device_timed_t; and if the work of steps is timed, how long it worked, until when. */
     _Atomic uint64_t timed, work_ns, worked_until_ns;
     _Atomic uint64_t calls[6]; /* to its driver, by tnd_device_call_t */
     /*  Of one that rows are copied to: what it has not done yet, a tnd_device_pending_t in the low byte, the step above it;

@@ -76,6 +76,7 @@ links:
 INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
 SOURCE, OPERATION, STEP, SAVE, OPEN, PARTS = range(6)
 SLEEP, SPIN, HANG, DEADLOCK = range(4)
+PLUGIN = {"TUNDISH_PJRT": str(BUILD / "tests/counting_pjrt.so")}
 FLOWS = (0, 10)  # a machine that is busy with other tests may have no free processor
 SPEEDS = {"fast": 0, "middle": 2000, "slow": 30000}  # microseconds of a step
 
@@ -570,6 +571,26 @@ def full_what_a_device_does_itself_is_the_limit(make):
         run.flows()
         run.until(FLOWS, lambda told: limits("work", "prep.0")(told) and
                   re.search(r"; sim:0 waits for rows 9\d % of the time", told["sentence"]))
+
+
+def device_of(run):
+    """What ps knows of the only device."""
+    seen = json.loads(subprocess.run([str(TUNDISH), "ps", "--json", "planted"], env=run.env, text=True,
+                                     capture_output=True).stdout)
+    return next(one for process in seen["processes"] for actor in process["actors"] for one in actor["devices"])
+
+
+def test_what_a_device_of_a_plugin_does_is_the_limit(make):
+    for step_us, copy_us, reason in ((20000, 0, "step"), (0, 20000, "transfer")):
+        with make(speed="fast", feed=", devices: ['pjrt:0']") as run:
+            run.turn(STEP, step_us)
+            run.start(**PLUGIN, COUNTING_PJRT_US=str(copy_us))
+            run.flows()
+            verdict = run.until(FLOWS, limits(reason, "feed"))
+            assert verdict["device"] == "pjrt:0", verdict
+            device = device_of(run)
+            work, link, host = (device[name] for name in ("work_seconds", "link_seconds", "host_wait_seconds"))
+            assert (work > 5 * link and work > 5 * host) if step_us else link > 5 * work, device
 
 
 def full_what_one_more_worker_gives(make):

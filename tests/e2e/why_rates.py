@@ -248,6 +248,15 @@ def of_device(reason):
     return plant
 
 
+def of_plugin(step_us, copy_us, reason):
+    def plant(run):
+        run.turn(STEP, step_us)
+        run.start(**planted.PLUGIN, COUNTING_PJRT_US=str(copy_us))
+        run.flows()
+        return FLOWS, lambda told: limits(reason, "feed", 0.5)(told) and told["device"] == "pjrt:0"
+    return plant
+
+
 def lane_of_four(run):
     run.start("a", "b")
     run.flows()
@@ -300,6 +309,7 @@ def control(run):
 
 
 SIM = ", devices: [sim:0], sim: {%s}"
+PJRT = ", devices: ['pjrt:0']"
 LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1 each}\n"
                   "  b: {actors: [read, prep, batch], lanes: 1 each}\n", "top": "lanes: 2",
          "batch": ", replicas: 2"}
@@ -338,6 +348,8 @@ CELLS = {
     "3 s per block": (part(SOURCE, 187500, SLEEP, (0, 10, 11), lambda told: told["actor"] == "read.0"), {}),
     "work of a device": (of_device("step"), {"feed": SIM % "step: 50ms"}),
     "copies to a device": (of_device("transfer"), {"feed": SIM % "to_device: 2kB/s, step: 1ms"}),
+    "work of a plugin's device": (of_plugin(50000, 0, "step"), {"feed": PJRT}),
+    "copies to a plugin's device": (of_plugin(0, 50000, "transfer"), {"feed": PJRT}),
     "a device waits for rows": (starves, {"feed": SIM % "step: 2ms"}),
     "a worker sleeps": (sleeps, {"prep": ", workers: 2"}),
     "checkpoints fail": (fails_to_store, {"top": "checkpoint: {{dir: {folder}/kept, every: 3 steps}}"}),

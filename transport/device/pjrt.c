@@ -2,8 +2,9 @@
  *  and TPUs.
  *
  *  PJRT has no call that copies into a buffer: each upload makes new buffers, from the memory that
- *  the client has reserved, and releases those that it replaces.  Nor has it streams: a step starts
- *  when its upload is complete, and has finished reading when it returns.
+ *  the client has reserved, and releases those that it replaces.  The plugin calls back when a copy is
+ *  complete, which times the link.  Nor has it streams: a step starts when its upload is complete, and
+ *  has finished reading when it returns.
  *
  *  A cast is a program of StableHLO.  XLA may fuse a product with a sum, or not, and flushes
  *  denormals to zero on processors; stablehlo_cast.c computes so that neither matters.  `prepare`
@@ -20,6 +21,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "transport/device/pjrt_arrivals.h"
 #include "transport/device/pjrt_plugin.h"
 #include "transport/device/stablehlo_cast.h"
 
@@ -65,9 +67,8 @@ typedef struct {
     void *device;
     tnd_device_facts_t facts; /* what the plugin said when it was opened */
     program_t *programs;
-    tnd_error_t failure; /* the first of an upload; text "" before */
-    uint32_t under_way;  /* uploads */
-    uint64_t since_ns;   /* when the first of those began */
+    tnd_error_t failure;      /* the first of an upload; text "" before */
+    uint64_t linked_until_ns; /* up to which `link_ns` is counted */
     _Atomic uint64_t link_ns, bytes_moved, calls[TND_DEVICE_CALL_KINDS];
     enum { UNTRIED, SAME_BITS, OTHER_BITS } trials[TND_DTYPE_COUNT][TND_DTYPE_COUNT];
     _Atomic bool casts_on_host;
@@ -76,14 +77,15 @@ typedef struct {
 /*  What was uploaded to one place of a stage. */
 typedef struct {
     size_t to;
-    void *buffer, *done, *ready; /* events are NULL once they were seen complete */
+    void *buffer, *done, *ready; /* events are NULL after they were complete */
     const void *address;
 } part_t;
 
 typedef struct {
     part_t *parts;
     size_t count, room;
-    part_t zeros; /* what a stage contains before its first upload */
+    part_t zeros;                 /* what a stage contains before its first upload */
+    tnd_pjrt_arrivals_t arrivals; /* of the last upload */
     void *scratch;
     size_t host_mapped, scratch_mapped;
     bool pinned, under_way;
@@ -109,21 +111,6 @@ static void destroy(pjrt_t *self, unsigned place, void **thing_p)
     if (*thing_p != NULL)
         (void)call(self, place, &args, "cannot release", NULL);
     *thing_p = NULL;
-}
-
-/*  TND_AGAIN until the event is complete; destroys it then. */
-static tnd_status_t poll_event(pjrt_t *self, void **event_p, tnd_error_t *error)
-{
-    is_ready_args_t ready = {.size = sizeof ready, .event = *event_p};
-    one_args_t failed = {.size = sizeof failed, .thing = *event_p};
-    if (*event_p == NULL)
-        return TND_OK;
-    TND_TRY(call(self, CALL_Event_IsReady, &ready, "a copy failed", error));
-    if (!ready.ready)
-        return TND_AGAIN;
-    TND_TRY(call(self, CALL_Event_Error, &failed, "a copy failed", error));
-    destroy(self, CALL_Event_Destroy, event_p);
-    return TND_OK;
 }
 
 static tnd_status_t await_event(pjrt_t *self, void **event_p, tnd_error_t *error)
@@ -159,6 +146,23 @@ static tnd_status_t make_ready_event(pjrt_t *self, part_t *part, tnd_error_t *er
     TND_TRY(call(self, CALL_Buffer_ReadyEvent, &args, "cannot wait for a copy", error));
     part->ready = args.result;
     return TND_OK;
+}
+
+/*  Adds an event to those that complete an upload. */
+static tnd_status_t expect(pjrt_t *self, tnd_pjrt_arrivals_t *arrivals, void *event,
+                           tnd_error_t *error)
+{
+    on_ready_args_t args = {.size = sizeof args,
+                            .event = event,
+                            .callback = tnd_pjrt_arrivals_take,
+                            .context = arrivals};
+    if (event == NULL)
+        return TND_OK;
+    tnd_pjrt_arrivals_add(arrivals);
+    tnd_status_t status = call(self, CALL_Event_OnReady, &args, "cannot wait for a copy", error);
+    if (status != TND_OK)
+        tnd_pjrt_arrivals_remove(arrivals);
+    return status;
 }
 
 static tnd_status_t upload_bytes(pjrt_t *self, part_t *part, const void *from, size_t bytes,
@@ -221,6 +225,7 @@ static void pjrt_unstage(tnd_device_t *base, tnd_stage_t *stage)
     drop_part(self, &memory->zeros);
     for (size_t i = 0; i < memory->count; i++)
         drop_part(self, &memory->parts[i]);
+    tnd_pjrt_arrivals_await(&memory->arrivals);
     if (memory->pinned)
         unpin(self, stage->host);
     if (stage->host != NULL)
@@ -486,10 +491,9 @@ static part_t *empty_part(pjrt_t *self, memory_t *memory, size_t to)
     return &memory->parts[i];
 }
 
-static tnd_status_t upload_piece(pjrt_t *self, memory_t *memory, const tnd_stage_piece_t *piece,
-                                 tnd_error_t *error)
+static tnd_status_t start_piece(pjrt_t *self, const memory_t *memory,
+                                const tnd_stage_piece_t *piece, part_t *part, tnd_error_t *error)
 {
-    part_t *part = empty_part(self, memory, piece->to);
     size_t bytes = piece->rows * piece->row_bytes;
     const void *from = piece->from;
     if (piece->cast != NULL) {
@@ -508,6 +512,15 @@ static tnd_status_t upload_piece(pjrt_t *self, memory_t *memory, const tnd_stage
     return upload_bytes(self, part, from, bytes, error);
 }
 
+static tnd_status_t upload_piece(pjrt_t *self, memory_t *memory, const tnd_stage_piece_t *piece,
+                                 tnd_error_t *error)
+{
+    part_t *part = empty_part(self, memory, piece->to);
+    TND_TRY(start_piece(self, memory, piece, part, error));
+    TND_TRY(expect(self, &memory->arrivals, part->done, error));
+    return expect(self, &memory->arrivals, part->ready, error);
+}
+
 /*  After a failure every call repeats it. */
 static tnd_status_t has_failed(pjrt_t *self, tnd_error_t *error)
 {
@@ -520,8 +533,7 @@ static tnd_status_t pjrt_upload(tnd_device_t *base, tnd_stage_t *stage,
     pjrt_t *self = (pjrt_t *)base;
     memory_t *memory = stage->own;
     TND_TRY(has_failed(self, error));
-    if (self->under_way++ == 0)
-        self->since_ns = tnd_clock_now();
+    tnd_pjrt_arrivals_begin(&memory->arrivals, tnd_clock_now());
     memory->under_way = true;
     drop_part(self, &memory->zeros);
     for (size_t i = 0; i < count; i++)
@@ -531,25 +543,44 @@ static tnd_status_t pjrt_upload(tnd_device_t *base, tnd_stage_t *stage,
     return TND_OK;
 }
 
+/*  Uploads may be under way at the same time. */
+static void count_link(pjrt_t *self, const tnd_pjrt_arrivals_t *arrivals)
+{
+    uint64_t ended = atomic_load_explicit(&arrivals->ended_ns, memory_order_relaxed);
+    uint64_t begun =
+        arrivals->begun_ns > self->linked_until_ns ? arrivals->begun_ns : self->linked_until_ns;
+    if (ended <= begun)
+        return;
+    atomic_fetch_add_explicit(&self->link_ns, ended - begun, memory_order_relaxed);
+    self->linked_until_ns = ended;
+}
+
+/*  All copies have arrived. */
+static tnd_status_t end_upload(pjrt_t *self, memory_t *memory)
+{
+    memory->under_way = false;
+    count_link(self, &memory->arrivals);
+    for (size_t i = 0; i < memory->count; i++) {
+        part_t *part = &memory->parts[i];
+        destroy(self, CALL_Event_Destroy, &part->done);
+        destroy(self, CALL_Event_Destroy, &part->ready);
+        find_address(self, part);
+    }
+    return atomic_load(&memory->arrivals.failed)
+               ? fail(self, "a copy failed", memory->arrivals.why, &self->failure)
+               : TND_OK;
+}
+
 static tnd_status_t pjrt_uploaded(tnd_device_t *base, tnd_stage_t *stage, tnd_error_t *error)
 {
     pjrt_t *self = (pjrt_t *)base;
     memory_t *memory = stage->own;
     TND_TRY(has_failed(self, error));
-    for (size_t i = 0; i < memory->count; i++) {
-        part_t *part = &memory->parts[i];
-        tnd_status_t status = poll_event(self, &part->done, &self->failure);
-        if (status == TND_OK)
-            status = poll_event(self, &part->ready, &self->failure);
-        if (status != TND_OK)
-            return status == TND_AGAIN ? TND_AGAIN : has_failed(self, error);
-        find_address(self, part);
-    }
-    if (memory->under_way && --self->under_way == 0)
-        atomic_fetch_add_explicit(&self->link_ns, tnd_clock_now() - self->since_ns,
-                                  memory_order_relaxed);
-    memory->under_way = false;
-    return TND_OK;
+    if (!memory->under_way)
+        return TND_OK;
+    if (!tnd_pjrt_arrivals_complete(&memory->arrivals))
+        return TND_AGAIN;
+    return end_upload(self, memory) == TND_OK ? TND_OK : has_failed(self, error);
 }
 
 static const void *pjrt_address(tnd_device_t *base, const tnd_stage_t *stage, size_t to)

@@ -19,9 +19,8 @@
     X(Error_Message, 1, EVENT)                                                                     \
     X(Plugin_Initialize, 3, ALLOCATE)                                                              \
     X(Event_Destroy, 5, EVENT)                                                                     \
-    X(Event_IsReady, 6, EVENT)                                                                     \
-    X(Event_Error, 7, EVENT)                                                                       \
     X(Event_Await, 8, SYNCHRONIZE)                                                                 \
+    X(Event_OnReady, 9, EVENT)                                                                     \
     X(Client_Create, 10, ALLOCATE)                                                                 \
     X(Client_PlatformName, 12, EVENT)                                                              \
     X(Client_AddressableDevices, 16, EVENT)                                                        \
@@ -82,11 +81,15 @@ typedef struct {
     void *thing, *result;
 } of_args_t;
 
+/*  Is called once, on any thread, also before OnReady returns; owns the error. */
+typedef void on_ready_t(void *error, void *context);
+
 typedef struct {
     HEAD;
     void *event;
-    bool ready;
-} is_ready_args_t;
+    on_ready_t *callback;
+    void *context;
+} on_ready_args_t;
 
 typedef struct {
     HEAD;

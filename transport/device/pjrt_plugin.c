@@ -22,8 +22,7 @@ static void take_text(char *to, size_t room, const char *text, size_t length)
     snprintf(to, room, "%.*s", (int)(line < room ? line : room), text);
 }
 
-/*  Returns false, with the first line of the error in `why`, if there is one; destroys it. */
-static bool succeeded(void *error, char *why, size_t room)
+bool tnd_pjrt_succeeded(void *error, char *why, size_t room)
 {
     if (error == NULL)
         return true;
@@ -109,11 +108,11 @@ static bool create_client(char *why, size_t room)
                        .name_length = strlen("preallocate"),
                        .type = 4,
                        .values = 1};
-    if (!succeeded(plugin.table->calls[CALL_Plugin_Initialize](&start), why, room))
+    if (!tnd_pjrt_succeeded(plugin.table->calls[CALL_Plugin_Initialize](&start), why, room))
         return false;
     for (size_t options = 2; options-- > 0;) {
         create_args_t create = {.size = sizeof create, .options = &option, .option_count = options};
-        if (succeeded(plugin.table->calls[CALL_Client_Create](&create), why, room)) {
+        if (tnd_pjrt_succeeded(plugin.table->calls[CALL_Client_Create](&create), why, room)) {
             plugin.client = create.client;
             return true;
         }
@@ -125,8 +124,9 @@ static bool list_devices(char *why, size_t room)
 {
     devices_args_t list = {.size = sizeof list, .client = plugin.client};
     text_args_t platform = {.size = sizeof platform, .thing = plugin.client};
-    if (!succeeded(plugin.table->calls[CALL_Client_AddressableDevices](&list), why, room) ||
-        !succeeded(plugin.table->calls[CALL_Client_PlatformName](&platform), why, room))
+    if (!tnd_pjrt_succeeded(plugin.table->calls[CALL_Client_AddressableDevices](&list), why,
+                            room) ||
+        !tnd_pjrt_succeeded(plugin.table->calls[CALL_Client_PlatformName](&platform), why, room))
         return false;
     snprintf(why, room, "it found no devices");
     plugin.devices = list.devices;
@@ -168,5 +168,5 @@ bool tnd_pjrt_has(unsigned place)
 
 bool tnd_pjrt_call(unsigned place, void *args, char *why, size_t room)
 {
-    return succeeded(plugin.table->calls[place](args), why, room);
+    return tnd_pjrt_succeeded(plugin.table->calls[place](args), why, room);
 }

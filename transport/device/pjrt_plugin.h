@@ -22,6 +22,8 @@ const tnd_pjrt_plugin_t *tnd_pjrt_plugin(char *why, size_t room);
 
 /*  The calls below need the plugin to be there.  `place` is one of CALLS (pjrt_interface.h). */
 bool tnd_pjrt_has(unsigned place);
+/*  Errors: false, and the first line of the error in `why`; destroys it.  NULL is success. */
+bool tnd_pjrt_succeeded(void *error, char *why, size_t room);
 /*  Errors: false, and the first line of what the plugin says in `why`. */
 bool tnd_pjrt_call(unsigned place, void *args, char *why, size_t room);
 

@@ -338,7 +338,7 @@ Test(statistics, a_device_that_works_is_in_a_step_while_its_thread_waits)
     tnd_device_doing_t doing = tnd_device_doing(&page);
     cr_assert(doing.state == TND_DEVICE_IDLE && doing.step == 6 && doing.since_ns == 100,
               "its work is not timed");
-    page.timed = 1;
+    page.timed = TND_TIMED_BY_DEVICE;
     doing = tnd_device_doing(&page);
     cr_assert(doing.state == TND_DEVICE_STEP && doing.step == 7 && doing.since_ns == 80);
     cr_assert_eq(doing.replica, 3);
@@ -348,4 +348,23 @@ Test(statistics, a_device_that_works_is_in_a_step_while_its_thread_waits)
     page.state = TND_DEVICE_REDUCE | 3 << 8;
     doing = tnd_device_doing(&page);
     cr_assert(doing.state == TND_DEVICE_REDUCE && doing.step == 6);
+}
+
+/*  A step that has ended on the device when it returns: the host is waited for before and after it only. */
+Test(statistics, a_device_whose_steps_return_does_not_wait_for_the_host_in_a_step)
+{
+    static tnd_device_page_t page;
+    tnd_statistics_device_wait(&page, TND_DEVICE_WAIT_HOST, 100);
+    tnd_statistics_device(&page, TND_DEVICE_STEP, 0, 1, 130);
+    cr_assert_eq(tnd_device_worked(&page, 180), 0, "its work is not timed");
+    cr_assert_eq(tnd_device_waited(&page, TND_DEVICE_WAIT_HOST, 180), 80);
+    page.timed = TND_TIMED_BY_THREAD;
+    cr_assert_eq(tnd_device_worked(&page, 180), 50);
+    cr_assert_eq(tnd_device_waited(&page, TND_DEVICE_WAIT_HOST, 180), 30);
+    tnd_statistics_device(&page, TND_DEVICE_APPLY, 0, 1, 190);
+    tnd_statistics_device(&page, TND_DEVICE_IDLE, 0, 1, 200);
+    tnd_statistics_device_wait(&page, TND_DEVICE_WAIT_ROWS, 210);
+    cr_assert_eq(tnd_device_worked(&page, 300), 70);
+    cr_assert_eq(tnd_device_waited(&page, TND_DEVICE_WAIT_HOST, 300), 40);
+    cr_assert_eq(tnd_device_waited(&page, TND_DEVICE_WAIT_ROWS, 300), 90);
 }

@@ -1,23 +1,26 @@
 /*  tests/support/pjrt/counting.c - a PJRT plugin of one device in the memory of the host, which counts what
  *  it has made and was not told to destroy.
  *
- *  It casts u8 to f32 as row_cast.h says, whatever program it is given.  Events are complete when they
- *  are asked for the third time.  Threads: one at a time. */
+ *  It casts u8 to f32 as row_cast.h says, whatever program it is given.  Events call back from a thread of
+ *  their own, COUNTING_PJRT_US microseconds after they were asked to, and at once if that is not set.
+ *  Threads: one at a time. */
 #include "tests/support/pjrt/counting.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "runtime/base/clock.h"
 #include "transport/device/pjrt_interface.h"
 
-enum { CALL_COUNT = 120, ASKED = 3, RANK_MOST = 3 };
+enum { CALL_COUNT = 120, RANK_MOST = 3 };
 
 enum { BUFFER = 1, EVENT, EXECUTABLE };
 
 typedef struct {
     int what;
-    int asked;    /* of an event: how often */
     size_t count; /* of a buffer: elements */
     void *data;
 } thing_t;
@@ -26,11 +29,22 @@ static _Alignas(table_t) char memory[sizeof(table_t) + CALL_COUNT * sizeof(call_
 static counting_pjrt_t now;
 static char client, device;
 static void *devices[] = {&device};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static counting_pjrt_callbacks_t callbacks; /* under the lock */
 
 counting_pjrt_now_t counting_pjrt_now;
 __attribute__((visibility("default"))) counting_pjrt_t counting_pjrt_now(void)
 {
     return now;
+}
+
+counting_pjrt_called_t counting_pjrt_called;
+__attribute__((visibility("default"))) counting_pjrt_callbacks_t counting_pjrt_called(void)
+{
+    pthread_mutex_lock(&lock);
+    counting_pjrt_callbacks_t called = callbacks;
+    pthread_mutex_unlock(&lock);
+    return called;
 }
 
 static unsigned *count_of(int what)
@@ -101,10 +115,30 @@ static void *destroy_executable(void *args)
     return destroy(args, EXECUTABLE);
 }
 
-static void *is_ready(void *args)
+static void *call_back(void *context)
 {
-    is_ready_args_t *asked = args;
-    asked->ready = ++((thing_t *)asked->event)->asked >= ASKED;
+    const on_ready_args_t *asked = context;
+    const char *us = getenv("COUNTING_PJRT_US");
+    const long ns = us != NULL ? 1000 * strtol(us, NULL, 10) : 0;
+    (void)nanosleep(&(struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000},
+                    NULL);
+    asked->callback(NULL, asked->context);
+    pthread_mutex_lock(&lock);
+    callbacks.count++;
+    callbacks.last_ns = tnd_clock_now();
+    pthread_mutex_unlock(&lock);
+    free(context);
+    return NULL;
+}
+
+static void *on_ready(void *args)
+{
+    pthread_t thread;
+    on_ready_args_t *asked = malloc(sizeof *asked);
+    *asked = *(const on_ready_args_t *)args;
+    if (pthread_create(&thread, NULL, call_back, asked) != 0)
+        abort();
+    pthread_detach(thread);
     return NULL;
 }
 
@@ -199,7 +233,7 @@ static void fill(call_t **calls)
     calls[CALL_Client_PlatformName] = name_platform;
     calls[CALL_Client_AddressableDevices] = list;
     calls[CALL_Event_Destroy] = destroy_event;
-    calls[CALL_Event_IsReady] = is_ready;
+    calls[CALL_Event_OnReady] = on_ready;
     calls[CALL_Client_Compile] = compile;
     calls[CALL_Client_BufferFromHostBuffer] = upload;
     calls[CALL_DeviceDescription_Kind] = name_kind;

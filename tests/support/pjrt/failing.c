@@ -1,7 +1,7 @@
 /*  tests/support/pjrt/failing.c - a PJRT plugin that passes all calls on to another one, but one of them.
  *
  *  FAILING_PJRT_OF is the file of the other one, and FAILING_PJRT names a call and which one of it
- *  fails: "Client_BufferFromHostBuffer 5". */
+ *  fails: "Client_BufferFromHostBuffer 5"; or "arrival 7": a callback that gets an error. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,6 +34,35 @@ static void *pass_on(const char *name, unsigned place, void *args)
     }
 CALLS(PASS_ON)
 #undef PASS_ON
+
+/*  A callback that may get an error. */
+typedef struct {
+    on_ready_t *callback;
+    void *context;
+    bool fails;
+} arrival_t;
+
+static void arrive(void *error, void *context)
+{
+    const arrival_t arrival = *(arrival_t *)context;
+    free(context);
+    arrival.callback(arrival.fails && error == NULL ? &own_error : error, arrival.context);
+}
+
+static void *on_ready(void *args)
+{
+    on_ready_args_t asked = *(const on_ready_args_t *)args;
+    arrival_t *arrival = malloc(sizeof *arrival);
+    *arrival =
+        (arrival_t){asked.callback, asked.context,
+                    strcmp(failing, "arrival") == 0 && atomic_fetch_sub(&calls_left, 1) == 1};
+    asked.callback = arrive;
+    asked.context = arrival;
+    void *error = pass_Event_OnReady(&asked);
+    if (error != NULL)
+        free(arrival);
+    return error;
+}
 
 static void *message(void *args)
 {
@@ -69,5 +98,6 @@ __attribute__((visibility("default"))) const table_t *GetPjrtApi(void)
 #undef REPLACE
     table->calls[CALL_Error_Message] = message;
     table->calls[CALL_Error_Destroy] = destroy;
+    table->calls[CALL_Event_OnReady] = on_ready;
     return table;
 }

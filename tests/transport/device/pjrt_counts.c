@@ -1,12 +1,14 @@
 /*  tests/transport/device/pjrt_counts.c - after 1,000 steps a device pjrt has as many buffers, events and
- *  programs as after 10, and none when it is closed.
+ *  programs as after 10, and none when it is closed; and its link was busy until the plugin called back.
  *
  *  Usage: with TUNDISH_PJRT for the plugin of tests/support/pjrt/counting.c. */
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/interface/device.h"
 #include "tests/support/pjrt/counting.h"
 
@@ -24,6 +26,7 @@ enum { STEPS = 1000, STAGES = 3, ROWS = 4, ELEMENTS = 6, CHANNELS = 3, PLAIN = 5
 static tnd_error_t error;
 static tnd_device_t *device;
 static counting_pjrt_now_t *ask;
+static counting_pjrt_called_t *ask_callbacks;
 static const float scale[CHANNELS] = {0.5f, 2, -1}, bias[CHANNELS] = {1, 0, -3};
 static const tnd_row_cast_t cast = {TND_U8, TND_F32, ELEMENTS, CHANNELS, false, scale, bias};
 
@@ -53,7 +56,7 @@ static void run_step(tnd_stage_t *stage, uint32_t step)
     tnd_row_cast(&cast, ROWS, wanted, host + 64);
     CHECK(device->ops->upload(device, stage, pieces, 2, &error) == TND_OK);
     while ((status = device->ops->uploaded(device, stage, &error)) == TND_AGAIN)
-        ;
+        sched_yield();
     CHECK(status == TND_OK);
     CHECK(memcmp(device->ops->address(device, stage, 0), host, ROWS * ELEMENTS) == 0);
     CHECK(memcmp(device->ops->address(device, stage, PLAIN), wanted, sizeof wanted) == 0);
@@ -65,6 +68,34 @@ static void find_counts(void)
     CHECK(plugin != NULL);
     *(void **)&ask = dlsym(plugin, "counting_pjrt_now");
     CHECK(ask != NULL);
+    *(void **)&ask_callbacks = dlsym(plugin, "counting_pjrt_called");
+    CHECK(ask_callbacks != NULL);
+}
+
+static uint64_t link_ns(void)
+{
+    tnd_device_facts_t facts;
+    device->ops->facts(device, &facts);
+    return facts.link_ns;
+}
+
+/*  The host asks 5 ms after the end of a copy that takes 20 ms. */
+static void time_a_copy(tnd_stage_t *stage)
+{
+    const tnd_stage_piece_t piece = {stage->host, 0, ROWS, ELEMENTS, NULL};
+    uint64_t before = link_ns(), calls = ask_callbacks().count + 2, begun = tnd_clock_now();
+    setenv("COUNTING_PJRT_US", "20000", 1);
+    CHECK(device->ops->upload(device, stage, &piece, 1, &error) == TND_OK);
+    CHECK(device->ops->uploaded(device, stage, &error) == TND_AGAIN);
+    while (ask_callbacks().count < calls)
+        sched_yield();
+    uint64_t ended = ask_callbacks().last_ns;
+    while (tnd_clock_now() < ended + 5000000)
+        sched_yield();
+    CHECK(device->ops->uploaded(device, stage, &error) == TND_OK);
+    uint64_t busy = link_ns() - before;
+    CHECK(busy >= 20000000 && busy <= ended - begun);
+    unsetenv("COUNTING_PJRT_US");
 }
 
 int main(void)
@@ -88,6 +119,9 @@ int main(void)
         if (step + 1 == 10 || step + 1 == STEPS)
             expect(step + 1 == 10 ? "after 10 steps" : "after 1,000 steps", full);
     }
+    for (int i = 0; i < STAGES; i++)
+        time_a_copy(&stages[i]);
+    expect("timed", full);
     for (int i = 0; i < STAGES; i++)
         device->ops->unstage(device, &stages[i]);
     expect("unstaged", (counting_pjrt_t){.buffers = 2, .executables = 1});

@@ -87,8 +87,8 @@ with tempfile.TemporaryDirectory(prefix="tundish_pjrt_") as folder:
     # Two slots are filled with zeros before the first step, so these calls are of later ones.
     for fails, words in {"Client_BufferFromHostBuffer 5": "cannot copy to it",
                          "Buffer_ReadyEvent 5": "cannot wait for a copy",
-                         "Event_IsReady 7": "a copy failed",
-                         "Event_Error 7": "a copy failed"}.items():
+                         "Event_OnReady 7": "cannot wait for a copy",
+                         "arrival 7": "a copy failed"}.items():
         done = run("pjrt:1", failing, FAILING_PJRT=fails, FAILING_PJRT_OF=plugin)
         assert (done.returncode, done.stderr) == (
             1, f"tundish run: pjrt:1: {words}: the chip has come loose\n"), (fails, done)

@@ -28,11 +28,8 @@ static void plain(unsigned place, void *args)
 
 static void plain_wait(void *event)
 {
-    is_ready_args_t ready = {.size = sizeof ready, .event = event};
     one_args_t args = {.size = sizeof args, .thing = event};
-    for (plain(CALL_Event_IsReady, &ready); !ready.ready; plain(CALL_Event_IsReady, &ready))
-        sched_yield();
-    plain(CALL_Event_Error, &args);
+    plain(CALL_Event_Await, &args);
     plain(CALL_Event_Destroy, &args);
 }
 
