@@ -48,6 +48,12 @@ void tnd_thread_state_progress(pid_t thread, tnd_thread_progress_t *progress)
     progress->waits_for_disk = state_of(getpid(), thread) == 'D';
 }
 
+bool tnd_thread_state_rests(pid_t process, pid_t thread)
+{
+    char state = state_of(process, thread);
+    return state == 'S' || state == 'T' || state == 't';
+}
+
 static const char *meaning_of(char state)
 {
     switch (state) {

@@ -20,6 +20,9 @@ void tnd_thread_state_describe(pid_t thread, char *text, size_t room);
 /*  The same of a thread of another process; returns false if it does not exist. */
 bool tnd_thread_state_describe_other(pid_t process, pid_t thread, char *text, size_t room);
 
+/*  Whether a thread of a process of this machine exists and neither runs, is ready to, nor waits for a disk. */
+bool tnd_thread_state_rests(pid_t process, pid_t thread);
+
 /*  How long the calling thread was ready but did not run.  `schedstat`: its file of this name, opened;
  *  `before`: the result if that cannot be read. */
 uint64_t tnd_thread_ready(int schedstat, uint64_t before);

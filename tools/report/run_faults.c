@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "runtime/notes/page_text.h"
+#include "runtime/observe/thread_state.h"
 #include "tools/report/long_call.h"
 #include "tools/report/run_notes_report.h"
 #include "tools/report/wait_chain.h"
 
-/*  A control thread that has not run for so long hangs: it wakes up at least once a second. */
-static const uint64_t control_ns = 3000000000;
+/*  A control thread that has not run for so long hangs: it wakes up at least once a second.  One that rests
+ *  does not wait for a processor, or for a disk. */
+static const uint64_t control_ns = 3000000000, control_rests_ns = 1500000000;
 
 /*  Metrics that wait for so long are not written in time. */
 static const uint64_t output_ns = 1000000000;
@@ -381,6 +383,17 @@ static void find_bad_rows(const tnd_inspected_t *process, tnd_verdict_t *verdict
     tnd_verdict_add(verdict, &fault);
 }
 
+static bool control_hangs(const tnd_run_view_t *view, const tnd_inspected_t *process)
+{
+    const tnd_run_page_t *page = process->record.page;
+    uint64_t now = view->after->now_ns, written = page->written_ns;
+    if (written == 0 || now < written + control_rests_ns)
+        return false;
+    return now >= written + control_ns ||
+           (process->machine[0] == '\0' &&
+            tnd_thread_state_rests(process->process, (pid_t)page->control_thread));
+}
+
 /*  The control thread writes its page at least once a second. */
 static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *process,
                          tnd_verdict_t *verdict)
@@ -388,7 +401,7 @@ static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *proc
     const tnd_run_page_t *page = process->record.page;
     uint64_t now = view->after->now_ns;
     if (page == NULL || process->stopped || process->killed || process->silent_ns != 0 ||
-        page->written_ns == 0 || now < page->written_ns + control_ns)
+        !control_hangs(view, process))
         return;
     tnd_fault_t fault;
     tnd_seen_t who = {process, NULL};
