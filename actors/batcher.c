@@ -347,7 +347,7 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (tnd_peers_include(&batcher->carriers, arrival->peer)) {
-            tnd_batcher_core_feeder_up(batcher->machine, arrival->peer);
+            tnd_batcher_core_feeder_up(batcher->machine, arrival->peer, arrival->birth);
         } else if (tnd_peers_include(&batcher->workers, arrival->peer)) {
             tnd_batcher_core_worker_up(batcher->machine, arrival->peer, arrival->birth);
         } else if (tnd_peers_include(&batcher->answering, arrival->peer)) {

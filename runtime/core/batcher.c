@@ -44,6 +44,7 @@ static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
     self->left = carve(&at, config->lanes * sizeof *self->left);
     self->feeders.feeders = carve(&at, config->replicas * sizeof *self->feeders.feeders);
     self->feeders.of_replica = carve(&at, config->replicas * sizeof *self->feeders.of_replica);
+    self->deals.deals = carve(&at, config->deal_window * sizeof *self->deals.deals);
     self->pieces = carve(&at, config->size * sizeof *self->pieces);
     tnd_order_config_t order = order_config(config);
     self->order = carve(&at, tnd_order_bytes(&order));
@@ -99,6 +100,8 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     if (config->feed == TND_FEED_APART)
         feed_apart(self);
     tnd_feeder_windows_init(&self->feeders, config->feeders, config->replicas);
+    tnd_deals_init(&self->deals, self->deals.deals, config->deal_window);
+    assert(config->deal_window == 0 || config->feed == TND_FEED_TOGETHER);
     return self;
 }
 
@@ -143,6 +146,7 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
     tnd_watermarks_rewind(&self->watermarks, generation, cursor);
     tnd_feeder_windows_rewind(&self->feeders);
+    tnd_deals_rewind(&self->deals, generation);
 }
 
 tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
@@ -175,14 +179,24 @@ void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg)
     tnd_feeder_windows_heard(&self->feeders, msg);
 }
 
-void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder)
+void tnd_batcher_core_deal(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
-    self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, true) || self->broken;
+    if (self->config.deal_window > 0)
+        tnd_deals_heard(&self->deals, &(tnd_deal_t){.step = msg->deal.step,
+                                                    .generation = msg->generation,
+                                                    .replica = msg->deal.replica,
+                                                    .life = msg->deal.life});
+}
+
+void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder, tnd_life_t birth)
+{
+    assert(birth != 0);
+    self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, birth) || self->broken;
 }
 
 void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feeder)
 {
-    self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, false) || self->broken;
+    self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, 0) || self->broken;
 }
 
 static void start_control(const tnd_batcher_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
@@ -241,8 +255,23 @@ static tnd_share_t share_apart(const tnd_batcher_core_t *self, uint32_t replica)
                          .mine = true};
 }
 
+/*  The replica that was dealt the step gets all rows of this lane. */
+static tnd_share_t share_dealt(const tnd_batcher_core_t *self, uint32_t replica)
+{
+    uint64_t rows = self->composition.rows;
+    bool pads = self->config.remainder == TND_REMAINDER_PAD;
+    return (tnd_share_t){.offset = 0,
+                         .total = rows,
+                         .padded = pads ? self->size - rows : 0,
+                         .first = self->mine_first,
+                         .rows = self->mine_rows,
+                         .mine = replica == self->dealt_to && self->mine_rows > 0};
+}
+
 static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
 {
+    if (self->config.deal_window > 0)
+        return share_dealt(self, replica);
     const tnd_share_batch_t batch = {.split = self->config.split,
                                      .pads = self->config.remainder == TND_REMAINDER_PAD,
                                      .replicas = self->config.replicas,
@@ -269,12 +298,28 @@ static bool needs_slot(const tnd_batcher_core_t *self, uint32_t replica)
     return silent || share_of(self, replica).mine;
 }
 
+/*  Whether it is known which replica gets the step, and that one is connected. */
+static bool is_dealt(tnd_batcher_core_t *self)
+{
+    tnd_deal_t deal;
+    if (!tnd_deals_find(&self->deals, self->step, &deal))
+        return false;
+    const tnd_feeder_window_t *feeder =
+        deal.replica == TND_NOBODY ? NULL : tnd_feeder_window_of(&self->feeders, deal.replica);
+    tnd_deals_verdict_t verdict =
+        tnd_deals_verdict(&deal, feeder != NULL ? feeder->life : 0, feeder != NULL && feeder->up);
+    self->dealt_to = verdict == TND_DEALS_SEND ? deal.replica : TND_NOBODY;
+    return verdict != TND_DEALS_WAIT;
+}
+
 /*  Whether all feeders that this lane sends to have a slot for the step. */
-static bool may_release(const tnd_batcher_core_t *self)
+static bool may_release(tnd_batcher_core_t *self)
 {
     bool stored = self->bucketed != NULL || self->packed != NULL;
     if (!stored && self->rows->ready < self->mine_rows)
         return false;
+    if (self->config.deal_window > 0)
+        return is_dealt(self);
     for (uint32_t replica = 0; replica < self->config.replicas; replica++)
         if (!tnd_feeder_windows_have(&self->feeders, replica, self->step) &&
             needs_slot(self, replica))
@@ -285,7 +330,7 @@ static bool may_release(const tnd_batcher_core_t *self)
 /*  Asks a feeder for its window if the feeder does not report it unasked. */
 static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
-    bool asks = self->config.lanes > 1 && !TND_BUG(WINDOW_UNASKED);
+    bool asks = self->config.lanes > 1 && self->config.deal_window == 0 && !TND_BUG(WINDOW_UNASKED);
     for (uint32_t replica = 0; replica < self->config.replicas && asks; replica++) {
         tnd_feeder_window_t *feeder = tnd_feeder_window_of(&self->feeders, replica);
         if (!tnd_feeder_windows_must_ask(&self->feeders, replica, self->step) ||
@@ -322,6 +367,16 @@ static void pass_over(tnd_batcher_core_t *self, uint64_t to)
     booked.dropped = 0;
     tnd_ledger_add(&self->ledger, &booked);
     self->mine_passed = to;
+}
+
+/*  No replica gets this lane's rows of the step. */
+static void pass_step(tnd_batcher_core_t *self)
+{
+    uint32_t place;
+    if (self->bucketed == NULL && self->packed == NULL)
+        pass_over(self, self->mine_rows);
+    else
+        (void)take_stored(self, self->mine_rows, &place);
 }
 
 static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_share_t *share,
@@ -394,6 +449,8 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     bool last = self->composition.last;
     if (self->config.feed == TND_FEED_PIECES)
         pass_over(self, self->mine_rows);
+    if (self->config.deal_window > 0 && self->mine_passed < self->mine_rows)
+        pass_step(self);
     tnd_batcher_core_discard(self, self->mine_dropped);
     if (last)
         tnd_batcher_core_close_epoch(self, self->cut);
@@ -542,6 +599,13 @@ uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self)
 
 uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self)
 {
+    tnd_deal_t deal;
+    uint64_t dealt = 0;
+    while (dealt < self->config.deal_window &&
+           tnd_deals_find(&self->deals, self->step + dealt, &deal))
+        dealt++;
+    if (self->config.deal_window > 0)
+        return dealt;
     return tnd_feeder_windows_slots(&self->feeders, self->step);
 }
 

@@ -35,6 +35,10 @@
  *    `lanes`-th piece of each batch.  Rows have the ranks that they have in the batch.  Lane 0 books
  *    all rows, the others none.
  *
+ *  Where a holder of parameters deals steps (`deal_window`), each is sent whole to the replica that it
+ *  names (parameters/deals.h), in place of feeders that have a slot for it.  Rows of a step that no
+ *  replica gets are booked as fed: one has them, or a rewind follows.
+ *
  *  If a feeder's connection is lost or replaced after slices of this generation were sent on it,
  *  the join sends BROKEN and the leader rewinds.
  *
@@ -56,6 +60,7 @@ typedef struct {
     uint64_t batch_ragged; /* bytes of ragged columns of a batch, at most; 0: of the largest rows */
     uint32_t replicas;
     const tnd_actor_id_t *feeders; /* by replica; the caller keeps them alive */
+    uint32_t deal_window;          /* steps that the holder may have dealt; 0: batches are split */
     tnd_split_t split;
     tnd_lane_feed_t
         feed; /* not TOGETHER: `lanes` divides `replicas`, and rows follow one another */
@@ -99,7 +104,10 @@ void tnd_batcher_core_died(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 /*  WINDOW of a feeder, cumulative over its connection. */
 void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg);
-void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder);
+/*  DEAL of the holder. */
+void tnd_batcher_core_deal(tnd_batcher_core_t *self, const tnd_msg_t *msg);
+/*  `birth`: of its life, not 0. */
+void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder, tnd_life_t birth);
 void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feeder);
 
 /*  The effects:
@@ -128,7 +136,7 @@ bool tnd_batcher_core_misplaced(const tnd_batcher_core_t *self);
 /*  The lane's order: BEGIN and LOST go to it directly, and its deadline is the batcher's. */
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 
-/*  BEGIN (then tnd_order_go), LOST, DIED, MARK and WINDOW; others are ignored. */
+/*  BEGIN (then tnd_order_go), LOST, DIED, MARK, WINDOW and DEAL; others are ignored. */
 static inline void tnd_batcher_core_message(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind == TND_MSG_BEGIN)
@@ -141,6 +149,8 @@ static inline void tnd_batcher_core_message(tnd_batcher_core_t *self, const tnd_
         tnd_batcher_core_mark(self, msg);
     else if (msg->kind == TND_MSG_WINDOW)
         tnd_batcher_core_window(self, msg);
+    else if (msg->kind == TND_MSG_DEAL)
+        tnd_batcher_core_deal(self, msg);
 }
 
 #endif

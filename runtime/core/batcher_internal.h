@@ -8,6 +8,7 @@
 #include "runtime/core/batcher.h"
 #include "runtime/core/lane/feeder_windows.h"
 #include "runtime/core/lane/watermarks.h"
+#include "runtime/core/parameters/deals.h"
 #include "runtime/core/stream/apart.h"
 
 typedef enum {
@@ -55,6 +56,8 @@ struct tnd_batcher_core {
     tnd_apart_take_t *takes; /* where lanes are apart */
     tnd_left_t *left;
     tnd_feeder_windows_t feeders;
+    tnd_deals_t deals; /* where a holder deals steps ... */
+    uint32_t dealt_to; /* ... the replica that gets the step under way; TND_NOBODY: none */
     tnd_piece_t *pieces;
 };
 

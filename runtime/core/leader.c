@@ -56,7 +56,7 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     for (uint32_t i = 0; i < config->member_count; i++) {
         self->feeders[i] =
             (feeder_t){.held = from->step, .committed = from->step, .booked_told = from->step};
-        if (config->members[i].role != TND_ROLE_FEEDER)
+        if (!tnd_members_commits(config->members[i].role))
             continue;
         tnd_halt_add_feeder(&self->halt, i);
         feeders++;
@@ -108,7 +108,7 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
         self->want_rewind = true;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         const tnd_member_t *member = &self->config.members[i];
-        if (member->host != host || member->role != TND_ROLE_FEEDER)
+        if (member->host != host || !tnd_members_commits(member->role))
             continue;
         /* Messages to it may be lost, and no rewind follows after the end. */
         self->feeders[i].booked_told = 0;
@@ -128,8 +128,8 @@ static bool lacks_models(const tnd_leader_core_t *self, uint32_t host)
     bool has = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         const tnd_member_t *member = &self->config.members[i];
-        has = has ||
-              (member->host == host && member->role == TND_ROLE_FEEDER && !self->feeders[i].parted);
+        has = has || (member->host == host && tnd_members_commits(member->role) &&
+                      !self->feeders[i].parted);
     }
     return has && self->started && self->state == TND_LEADER_CORE_DONE;
 }
@@ -243,7 +243,7 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
     if (tnd_leader_core_is_over(self) || actor->restart_due || actor->restart_sent)
         return;
     actor->up = false;
-    if (member->role == TND_ROLE_FEEDER || self->config.restarts.max == 0) {
+    if (tnd_members_is_final(member->role) || self->config.restarts.max == 0) {
         (void)tnd_fail(&self->why, "%s on host %s died: %s", member->name,
                        host_name(self, member->host), why);
         fail_by(self, TND_LEADER_CORE_BROKEN);
@@ -374,7 +374,7 @@ bool tnd_leader_core_awaits_model(const tnd_leader_core_t *self, tnd_actor_id_t 
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         const tnd_member_t *member = &self->config.members[i];
         bool asked = feeder == TND_NOBODY || member->id == feeder;
-        awaits = awaits || (asked && member->role == TND_ROLE_FEEDER && !self->feeders[i].parted);
+        awaits = awaits || (asked && tnd_members_commits(member->role) && !self->feeders[i].parted);
     }
     return awaits && self->started;
 }
@@ -383,7 +383,7 @@ bool tnd_leader_core_has_model(const tnd_leader_core_t *self)
 {
     bool has = false;
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        has = has || (self->config.members[i].role == TND_ROLE_FEEDER && self->feeders[i].parted);
+        has = has || (tnd_members_commits(self->config.members[i].role) && self->feeders[i].parted);
     return has;
 }
 
@@ -505,7 +505,7 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     uint64_t anchor = self->steps.whole, progress = anchor + self->steps.cursor.step;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         feeder_t *feeder = &self->feeders[i];
-        if (self->config.members[i].role != TND_ROLE_FEEDER)
+        if (!tnd_members_commits(self->config.members[i].role))
             continue;
         progress += feeder->held;
         anchor = feeder->held < anchor ? feeder->held : anchor;
@@ -541,7 +541,7 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
 static bool all_began(const tnd_leader_core_t *self)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].role == TND_ROLE_FEEDER && !self->feeders[i].began)
+        if (tnd_members_commits(self->config.members[i].role) && !self->feeders[i].began)
             return false;
     return true;
 }
@@ -630,7 +630,7 @@ static bool tell_feeders(tnd_leader_core_t *self,
                          tnd_effect_t *effect)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].role == TND_ROLE_FEEDER && say(self, i, effect))
+        if (tnd_members_commits(self->config.members[i].role) && say(self, i, effect))
             return true;
     return false;
 }

@@ -134,10 +134,10 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
         return tnd_fail(error, "its stream is over");
     if (!self->started)
         return tnd_fail(error, "its stream has not begun");
-    if (member->role == TND_ROLE_FEEDER)
+    if (tnd_members_is_final(member->role))
         return tnd_fail(error,
-                        "a feeder has the state of its replicas, which a restart would lose; "
-                        "drain the run, and resume it from a checkpoint");
+                        "it has state of the run, which a restart would lose; drain the run, and "
+                        "resume it from a checkpoint");
     if (!self->members.actors[index].up)
         return tnd_fail(error, "it is not there: it is being started, or its host is away");
     tnd_members_ask_restart(&self->members, index, now);
@@ -187,7 +187,7 @@ void tnd_leader_core_take_cut(tnd_leader_core_t *self)
     uint64_t step = self->steps.cursor.step;
     uint32_t with = TND_NOBODY, without = TND_NOBODY;
     for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].role == TND_ROLE_FEEDER)
+        if (tnd_members_commits(self->config.members[i].role))
             *(self->feeders[i].cut == step ? &with : &without) = self->config.members[i].host;
     if (with == TND_NOBODY || self->steps.cursor.step_of_epoch == 0)
         return;

@@ -86,11 +86,15 @@ static const char *check_block(const tnd_validator_t *self, const tnd_party_t *p
     return NULL;
 }
 
+static bool carries(const tnd_party_t *party, uint32_t replica)
+{
+    return replica - party->replica_first < party->replica_count;
+}
+
 static const char *check_slice(const tnd_validator_t *self, const tnd_party_t *peer,
                                const tnd_slice_note_t *slice)
 {
-    if (slice->lane != peer->lane ||
-        slice->replica - self->own->replica_first >= self->own->replica_count)
+    if (slice->lane != peer->lane || !carries(self->own, slice->replica))
         return elsewhere;
     if (slice->payload == NULL)
         return "a slice without rows";
@@ -114,6 +118,26 @@ static const char *check_post(const tnd_validator_t *self, const tnd_party_t *pe
          post->first + post->count > peer->replica_first + peer->replica_count))
         return elsewhere;
     return valued && post->payload == NULL ? "a value of a reduction without the value" : NULL;
+}
+
+/*  Between a replica and the holder of its parameters. */
+static const char *check_parameters(const tnd_party_t *replica, const tnd_msg_t *msg)
+{
+    if (!carries(replica, msg->parameters.replica))
+        return elsewhere;
+    return msg->kind == TND_MSG_SERVE && msg->parameters.payload == NULL
+               ? "parameters without their values"
+               : NULL;
+}
+
+static const char *check_push(const tnd_validator_t *self, const tnd_party_t *peer,
+                              const tnd_push_note_t *push)
+{
+    if (!carries(peer, push->replica))
+        return elsewhere;
+    if (push->payload == NULL)
+        return "a gradient without its values";
+    return push->epoch >= self->config.bounds.epochs || push->rows == 0 ? out_of_range : NULL;
 }
 
 static const char *check_ticket(const tnd_validator_t *self, const tnd_party_t *peer,
@@ -175,6 +199,17 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
         return check_post(self, peer, msg);
     case TND_MSG_PASSED:
         return msg->passed.first > msg->passed.last || msg->passed.begin > msg->passed.end
+                   ? out_of_range
+                   : NULL;
+    case TND_MSG_READ:
+        return check_parameters(peer, msg);
+    case TND_MSG_SERVE:
+    case TND_MSG_TAKEN:
+        return check_parameters(self->own, msg);
+    case TND_MSG_PUSH:
+        return check_push(self, peer, &msg->push);
+    case TND_MSG_DEAL:
+        return msg->deal.replica != TND_NOBODY && msg->deal.replica >= self->config.bounds.replicas
                    ? out_of_range
                    : NULL;
     case TND_MSG_TICKET:

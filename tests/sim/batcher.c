@@ -213,7 +213,8 @@ static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     sim_actor_t *actor = &self->actors[id];
     uint32_t role = self->actors[peer].role;
     if (role == TND_ROLE_FEEDER)
-        tnd_batcher_core_feeder_up(actor->machine, peer);
+        tnd_batcher_core_feeder_up(actor->machine, peer,
+                                   self->links[self->link_of[id][peer] - 1].end[1].birth);
     else if (role == TND_ROLE_WORKER)
         tnd_batcher_core_worker_up(actor->machine, peer,
                                    self->links[self->link_of[id][peer] - 1].end[1].birth);

@@ -429,8 +429,10 @@ static void tell_link(pipeline_t *self, tnd_actor_id_t id, tnd_actor_id_t peer, 
         (up ? tnd_preprocessor_core_peer_up : tnd_preprocessor_core_peer_lost)(actor->queue, peer);
         break;
     case TND_ROLE_JOIN:
-        if (role == TND_ROLE_FEEDER)
-            (up ? tnd_batcher_core_feeder_up : tnd_batcher_core_feeder_lost)(actor->join, peer);
+        if (role == TND_ROLE_FEEDER && up)
+            tnd_batcher_core_feeder_up(actor->join, peer, 1);
+        else if (role == TND_ROLE_FEEDER)
+            tnd_batcher_core_feeder_lost(actor->join, peer);
         break;
     case TND_ROLE_FEEDER:
         if (role == TND_ROLE_JOIN)

@@ -207,7 +207,7 @@ static void chain_start(chain_t *self, uint32_t blocks)
         tnd_preprocessor_core_peer_up(self->queues[i], JOIN);
         tnd_reader_core_worker_up(self->dispatch, WORKER + i);
     }
-    tnd_batcher_core_feeder_up(self->join, FEEDER);
+    tnd_batcher_core_feeder_up(self->join, FEEDER, 1);
     tnd_feeder_core_join_up(self->feed, JOIN);
 }
 

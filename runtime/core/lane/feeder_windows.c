@@ -26,13 +26,14 @@ void tnd_feeder_windows_rewind(tnd_feeder_windows_t *self)
         self->feeders[i].sent = false, self->feeders[i].quiet = 0;
 }
 
-bool tnd_feeder_windows_reset(tnd_feeder_windows_t *self, tnd_actor_id_t id, bool up)
+bool tnd_feeder_windows_reset(tnd_feeder_windows_t *self, tnd_actor_id_t id, tnd_life_t life)
 {
     uint32_t at = find(self, id);
     if (at == self->count)
         return false;
     tnd_feeder_window_t *feeder = &self->feeders[at];
-    feeder->up = up;
+    feeder->up = life != 0;
+    feeder->life = feeder->up ? life : feeder->life;
     feeder->until = feeder->quiet = 0;
     return feeder->sent;
 }

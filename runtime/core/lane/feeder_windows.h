@@ -13,8 +13,9 @@ typedef struct {
     tnd_actor_id_t id;
     uint64_t until; /* steps below have a slot */
     bool up;
-    bool sent;      /* slices of this generation */
-    uint64_t quiet; /* it reports its slots unasked until so many steps are committed */
+    tnd_life_t life; /* that it is connected in, or was last; 0: never */
+    bool sent;       /* slices of this generation */
+    uint64_t quiet;  /* it reports its slots unasked until so many steps are committed */
 } tnd_feeder_window_t;
 
 typedef struct {
@@ -27,9 +28,9 @@ typedef struct {
 void tnd_feeder_windows_init(tnd_feeder_windows_t *self, const tnd_actor_id_t *ids,
                              uint32_t replicas);
 void tnd_feeder_windows_rewind(tnd_feeder_windows_t *self);
-/*  The feeder connects, or its connection was lost; returns whether slices of this generation were
- *  sent on the one before. */
-bool tnd_feeder_windows_reset(tnd_feeder_windows_t *self, tnd_actor_id_t id, bool up);
+/*  The feeder connects in that life, or its connection was lost (0); returns whether slices of this
+ *  generation were sent on the one before. */
+bool tnd_feeder_windows_reset(tnd_feeder_windows_t *self, tnd_actor_id_t id, tnd_life_t life);
 /*  WINDOW of a feeder. */
 void tnd_feeder_windows_heard(tnd_feeder_windows_t *self, const tnd_msg_t *msg);
 

@@ -40,7 +40,9 @@ typedef enum {
     TND_ROLE_JOIN,    /* puts the blocks of a lane in order and cuts batches (batcher) */
     TND_ROLE_FEEDER,  /* gives batches to replicas and commits steps (feeder) */
     TND_ROLE_REDUCER, /* combines what replicas post (reducer) */
-    TND_ROLE_OBSERVER /* takes no part in the stream; a run continues without it (no kind yet) */
+    TND_ROLE_REPLICA, /* gives whole batches to replicas without state (feeder, `deal: whole`) */
+    TND_ROLE_PARAMETERS, /* keeps the state of replicas and commits steps (parameters) */
+    TND_ROLE_OBSERVER    /* takes no part in the stream; a run continues without it (no kind yet) */
 } tnd_role_t;
 
 /*  messages.def describes sender, receiver and fields of each kind. */
@@ -153,6 +155,18 @@ typedef struct {
 } tnd_passed_note_t;
 #define TND_PASSED_DONE UINT32_MAX
 
+/*  What one replica made of a whole step. */
+typedef struct {
+    uint64_t step;
+    uint64_t digest[2]; /* of its rows: low, high */
+    uint32_t replica, rows;
+    uint32_t epoch;
+    uint32_t
+        count; /* f32 of the gradient, with which the payload begins; metrics follow, as text */
+    bool last_of_epoch;
+    void *payload;
+} tnd_push_note_t;
+
 /*  Checkpoints, each named by the number of steps before it. */
 typedef struct {
     uint64_t every;           /* the models are saved after each multiple of it; 0: never */
@@ -199,6 +213,18 @@ typedef struct tnd_msg {
         tnd_slice_note_t slice;
         tnd_post_note_t post; /* POST, RESULT, GOT, CLOSED */
         tnd_passed_note_t passed;
+        struct {
+            uint64_t step;
+            uint64_t version; /* of SERVE: so many pushes have made them */
+            uint32_t replica;
+            void *payload; /* of SERVE: f32 */
+        } parameters;      /* READ, SERVE, TAKEN */
+        tnd_push_note_t push;
+        struct {
+            uint64_t step;
+            tnd_life_t life;  /* of the replica */
+            uint32_t replica; /* TND_NOBODY: none gets it */
+        } deal;
         tnd_keep_note_t keep;
         struct {
             const tnd_cursor_t *cursor;

@@ -27,8 +27,8 @@ void tnd_members_init(tnd_members_t *self, void *memory, const tnd_members_confi
     for (uint32_t i = 0; i < config->member_count; i++) {
         tnd_role_t role = config->members[i].role;
         tnd_host_state_t *host = &self->hosts[config->members[i].host];
-        host->soft = host->soft && role != TND_ROLE_FEEDER;
-        host->needed = host->needed || tnd_members_is_ordered(role) || role == TND_ROLE_FEEDER;
+        host->soft = host->soft && !tnd_members_is_final(role);
+        host->needed = host->needed || tnd_members_is_ordered(role) || tnd_members_is_final(role);
     }
 }
 
@@ -59,7 +59,7 @@ static bool has_role(const tnd_members_t *self, uint32_t host, tnd_role_t role)
 
 bool tnd_members_has_feeder(const tnd_members_t *self, uint32_t host)
 {
-    return has_role(self, host, TND_ROLE_FEEDER);
+    return has_role(self, host, TND_ROLE_FEEDER) || has_role(self, host, TND_ROLE_REPLICA);
 }
 
 bool tnd_members_host_up(tnd_members_t *self, uint32_t host, uint64_t now)
@@ -181,7 +181,7 @@ bool tnd_members_complete(const tnd_members_t *self, bool started)
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         tnd_role_t role = self->config.members[i].role;
         if (!self->actors[i].up && !self->hosts[self->config.members[i].host].spare &&
-            (!started || tnd_members_is_ordered(role) || role == TND_ROLE_FEEDER))
+            (!started || tnd_members_is_ordered(role) || tnd_members_is_final(role)))
             return false;
     }
     return true;

@@ -69,6 +69,16 @@ void tnd_members_init(tnd_members_t *self, void *memory, const tnd_members_confi
 uint32_t tnd_members_find(const tnd_members_t *self, tnd_actor_id_t id);
 /*  Whether the loss of such an actor loses messages that only a rewind brings back. */
 bool tnd_members_is_ordered(tnd_role_t role);
+/*  Whether each step waits for its COMMIT. */
+static inline bool tnd_members_commits(tnd_role_t role)
+{
+    return role == TND_ROLE_FEEDER || role == TND_ROLE_PARAMETERS;
+}
+/*  Whether it has what no other one can replace, so that the run ends with it. */
+static inline bool tnd_members_is_final(tnd_role_t role)
+{
+    return tnd_members_commits(role) || role == TND_ROLE_REPLICA;
+}
 bool tnd_members_has_feeder(const tnd_members_t *self, uint32_t host);
 
 /*  Returns whether the stream must rewind: a host that it needs has come back. */

@@ -593,3 +593,68 @@ Test(leader, the_place_of_a_spare_does_not_hold_up_the_start)
     rewinds(self, 0, 1, 0);
     free(self);
 }
+
+/* --- a holder of parameters -------------------------------------------------------------------- */
+
+/*  The feeders of the fixture as replicas, on other hosts than the holder of their parameters. */
+static tnd_leader_core_t *dealing(void)
+{
+    enum { HOLDER = MEMBERS, DEALT_MEMBERS };
+    static tnd_member_t dealt[DEALT_MEMBERS];
+    memcpy(dealt, members, sizeof members);
+    dealt[FEED_0].role = dealt[FEED_1].role = TND_ROLE_REPLICA;
+    dealt[HOLDER] = (tnd_member_t){HOLDER, TND_ROLE_PARAMETERS, 1, 0, "params"};
+    tnd_leader_core_config_t config = {.members = dealt,
+                                       .member_count = DEALT_MEMBERS,
+                                       .hosts = hosts,
+                                       .host_count = 4,
+                                       .lanes = 2,
+                                       .start_timeout_ns = 120000 * ms,
+                                       .restart_timeout_ns = 10000 * ms,
+                                       .steps_open_max = 8,
+                                       .steps_max = TND_UNKNOWN,
+                                       .restarts = {5, 10 * ms, 1000 * ms, 60000 * ms}};
+    tnd_cursor_t start;
+    tnd_cursor_start(&start, 2);
+    tnd_leader_core_t *self =
+        go(tnd_leader_core_init(calloc(1, tnd_leader_core_bytes(&config)), &config, &start, 0));
+    is_idle(self, 0);
+    tnd_leader_core_actor_up(self, HOLDER, 0);
+    rewinds(self, 0, 1, 0);
+    return self;
+}
+
+Test(leader, a_step_is_booked_when_the_holder_of_the_parameters_has_committed_it)
+{
+    tnd_effect_t effect;
+    tnd_leader_core_t *self = dealing();
+    take_part(self, 0, 0);
+    take_part(self, 0, 1);
+    is_idle(self, 0);
+    tnd_msg_t msg = {.kind = TND_MSG_COMMIT, .from = MEMBERS, .commit.rows = 2};
+    tnd_leader_core_message(self, &msg, 0);
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_BOOK);
+    cr_assert_eq(effect.cursor->step, 1);
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert(effect.msg.kind == TND_MSG_BOOKED && effect.msg.to == MEMBERS);
+    is_idle(self, 0);
+    cr_assert(tnd_leader_core_awaits_model(self, TND_NOBODY));
+    msg = (tnd_msg_t){.kind = TND_MSG_MODEL, .from = MEMBERS};
+    tnd_leader_core_message(self, &msg, 0);
+    cr_assert_not(tnd_leader_core_awaits_model(self, TND_NOBODY), "replicas have no model");
+    free(self);
+}
+
+Test(leader, the_death_of_the_holder_or_of_a_replica_ends_the_run_by_name)
+{
+    tnd_leader_core_t *self = dealing();
+    tnd_leader_core_actor_down(self, MEMBERS, "killed", 0);
+    fails_with(self, 0, "params on host beta died: killed; the last committed cursor is");
+    self = dealing();
+    tnd_leader_core_actor_down(self, FEED_1, "killed", 0);
+    fails_with(self, 0, "feed.1 on host delta died: killed");
+    self = dealing();
+    tnd_leader_core_host_lost(self, 1, "cut off", 0);
+    fails_with(self, 0, "host beta was lost");
+}

@@ -308,3 +308,86 @@ Test(message_validator, lets_a_host_send_for_its_own_actors_only)
     facts.from = HOST_ID + 2;
     cr_assert_not_null(tnd_validator_relay(&membership, 0, 1, &facts));
 }
+
+/* --- parameters -------------------------------------------------------------------------------- */
+
+enum { JOIN, HOLD, TRAIN0, TRAIN1, DEALT_PARTIES };
+
+static tnd_validator_t *accept_dealt(tnd_actor_id_t self)
+{
+    static const tnd_party_t dealt[DEALT_PARTIES] = {
+        [JOIN] = {.role = TND_ROLE_JOIN, .host = 0},
+        [HOLD] = {.role = TND_ROLE_PARAMETERS, .host = 0},
+        [TRAIN0] = {.role = TND_ROLE_REPLICA, .host = 0, .replica_first = 0, .replica_count = 3},
+        [TRAIN1] = {.role = TND_ROLE_REPLICA, .host = 1, .replica_first = 3, .replica_count = 1}};
+    tnd_validator_config_t config = {.membership = {.parties = dealt,
+                                                    .party_count = DEALT_PARTIES,
+                                                    .host_count = 2,
+                                                    .lanes = 1,
+                                                    .host_id = HOST_ID},
+                                     .bounds = bounds,
+                                     .self = self};
+    return tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);
+}
+
+Test(message_validator, a_replica_asks_and_pushes_for_itself_alone)
+{
+    tnd_validator_t *accept = accept_dealt(HOLD);
+    tnd_msg_t read = {.kind = TND_MSG_READ, .from = TRAIN1, .parameters = {.replica = 3}};
+    cr_assert_null(tnd_validator_link(accept, TRAIN1, &read, 0));
+    read.parameters.replica = 2;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN1, &read, 0),
+                     "it names a lane or replicas that are not its own");
+    tnd_msg_t push = {.kind = TND_MSG_PUSH,
+                      .from = TRAIN0,
+                      .push = {.replica = 2, .rows = 1, .epoch = 2, .payload = &some_payload}};
+    cr_assert_null(tnd_validator_link(accept, TRAIN0, &push, 0));
+    push.push.epoch = 3;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN0, &push, 0), "its numbers are out of range");
+    push.push.epoch = 2;
+    push.push.rows = 0;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN0, &push, 0), "its numbers are out of range");
+    push.push.rows = 1;
+    push.push.payload = NULL;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN0, &push, 0), "a gradient without its values");
+    push.push.replica = 3;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN0, &push, 0),
+                     "it names a lane or replicas that are not its own");
+    read.from = JOIN;
+    cr_assert_str_eq(tnd_validator_link(accept, JOIN, &read, 0),
+                     "it may not send this message here");
+    free(accept);
+}
+
+Test(message_validator, a_replica_is_served_parameters_of_its_own_with_their_values)
+{
+    tnd_validator_t *accept = accept_dealt(TRAIN0);
+    tnd_msg_t serve = {.kind = TND_MSG_SERVE,
+                       .from = HOLD,
+                       .parameters = {.replica = 2, .payload = &some_payload}};
+    cr_assert_null(tnd_validator_link(accept, HOLD, &serve, 0));
+    serve.parameters.payload = NULL;
+    cr_assert_str_eq(tnd_validator_link(accept, HOLD, &serve, 0),
+                     "parameters without their values");
+    serve.kind = TND_MSG_TAKEN;
+    cr_assert_null(tnd_validator_link(accept, HOLD, &serve, 0));
+    serve.parameters.replica = 3;
+    cr_assert_str_eq(tnd_validator_link(accept, HOLD, &serve, 0),
+                     "it names a lane or replicas that are not its own");
+    free(accept);
+}
+
+Test(message_validator, steps_are_dealt_by_the_holder_to_replicas_that_exist_or_to_none)
+{
+    tnd_validator_t *accept = accept_dealt(JOIN);
+    tnd_msg_t deal = {.kind = TND_MSG_DEAL, .from = HOLD, .to = JOIN, .deal = {.replica = 3}};
+    cr_assert_null(tnd_validator_control(accept, &deal, 0));
+    deal.deal.replica = TND_NOBODY;
+    cr_assert_null(tnd_validator_control(accept, &deal, 0));
+    deal.deal.replica = 4;
+    cr_assert_str_eq(tnd_validator_control(accept, &deal, 0), "its numbers are out of range");
+    deal.deal.replica = 0;
+    deal.from = TRAIN0;
+    cr_assert_str_eq(tnd_validator_control(accept, &deal, 0), "it may not send this message here");
+    free(accept);
+}
