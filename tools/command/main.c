@@ -1,4 +1,5 @@
 /*  tools/command/main.c - the command `tundish`. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -80,8 +81,18 @@ static bool lost_output(void)
            !(fstat(STDOUT_FILENO, &is) == 0 && (S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode)));
 }
 
+/*  libzmq receives each message into memory of its own: 1 MiB for a piece of a reduction.  If the C library
+ *  gave that back to the system when it is freed, the next message would be in fresh pages, which cost more
+ *  than copying into them. */
+static void keep_freed_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
 int main(int count, char **words)
 {
+    keep_freed_memory();
     /* If the reader of stdout closes it, the output ends, not the program. */
     signal(SIGPIPE, SIG_IGN);
     /* A file that reaches the limit of its size is an error of the write. */
