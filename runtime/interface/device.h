@@ -26,6 +26,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/core/numeric/row_cast.h"
+#include "runtime/interface/device_reduction.h"
 
 typedef struct tnd_device tnd_device_t;
 
@@ -41,7 +42,8 @@ enum {
     TND_DEVICE_ANY_THREAD = 16, /* steps may run on another thread each time */
     TND_DEVICE_RAW_ROWS = 32,   /* rows that are cast take the memory of the host's side there, too,
                                  with TND_STAGE_ALIGN bytes for each piece */
-    TND_DEVICE_TIMES = 64       /* it times the work of steps: `work_ns` of its facts */
+    TND_DEVICE_TIMES = 64,      /* it times the work of steps: `work_ns` of its facts */
+    TND_DEVICE_REDUCES = 128    /* it reduces values in its memory: `reduction` */
 };
 
 /*  The memory of one slot for one replica, aligned to TND_STAGE_ALIGN on both sides. */
@@ -147,6 +149,7 @@ typedef struct {
     /*  TND_AGAIN until all readers of the stage that were marked have finished. */
     tnd_status_t (*finished)(tnd_device_t *self, tnd_stage_t *stage, tnd_error_t *error);
     void (*facts)(tnd_device_t *self, tnd_device_facts_t *facts);
+    const tnd_device_reduction_t *reduction; /* NULL without TND_DEVICE_REDUCES */
 } tnd_device_ops_t;
 
 /*  Every implementation begins with this. */

@@ -5,6 +5,7 @@
 #define TND_TESTS_CONFORMANCE_DEVICE_SUITE_H
 
 #include "tests/conformance/device_readers.h"
+#include "tests/conformance/device_reductions.h"
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -380,6 +381,7 @@ static void facts_describe_the_device(suite_t *self)
     EXPECT(self, !can(self, TND_DEVICE_POINTERS) || self->ops->dlpack_type > 0);
     EXPECT(self, !can(self, TND_DEVICE_CASTS) || self->ops->prepare != NULL);
     EXPECT(self, can(self, TND_DEVICE_STREAMS) || self->ops->stream(self->device) == 0);
+    EXPECT(self, can(self, TND_DEVICE_REDUCES) == (self->ops->reduction != NULL));
 }
 
 #define DEVICE_TESTS(TEST)                                                                         \
@@ -399,6 +401,12 @@ static void facts_describe_the_device(suite_t *self)
     TEST(the_next_upload_waits_for_all_readers)                                                    \
     TEST(a_stage_is_finished_when_its_last_reader_is)                                              \
     TEST(work_is_timed)                                                                            \
+    TEST(values_are_copied_out_and_in)                                                             \
+    TEST(nodes_have_the_bits_of_the_host)                                                          \
+    TEST(a_result_may_take_the_place_of_an_input)                                                  \
+    TEST(queues_and_streams_wait_for_each_other)                                                   \
+    TEST(memory_that_is_not_the_devices_is_refused)                                                \
+    TEST(areas_and_queues_that_come_and_go_leave_nothing)                                          \
     TEST(unstage_waits_for_work_under_way)                                                         \
     TEST(stages_that_come_and_go_leave_nothing)                                                    \
     TEST(ten_thousand_cycles_cost_no_allocation)

@@ -63,7 +63,8 @@ endif()
 
 if(compile)
     add_custom_command(OUTPUT ${image} COMMAND ${compile} -o ${image} ${source}
-                       DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/cuda_kernels.h VERBATIM
+                       DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/cuda_kernels.h
+                               ${CMAKE_CURRENT_SOURCE_DIR}/cuda/cuda_reduction_kernels.h VERBATIM
                        COMMENT "Compiling the kernels of the device cuda")
     target_sources(tnd_transport PRIVATE ${image})
     set(casts 1)

@@ -3,6 +3,7 @@
  *  Needs no header of the CUDA Toolkit. */
 #define TND_KERNELS_FOR_DEVICE
 #include "transport/cuda/cuda_kernels.h"
+#include "transport/cuda/cuda_reduction_kernels.h"
 
 #define SPECIAL_REGISTER(function, name)                                                           \
     TND_KERNEL unsigned function()                                                                 \
@@ -25,3 +26,12 @@ SPECIAL_REGISTER(blocks, "nctaid.x")
     }
 
 TND_CUDA_KERNELS(ENTRY)
+
+#define REDUCTION(name, leaf_t, wide_t, sums_t, each, widen, clean, round, scale, divide)           \
+    extern "C" __attribute__((global)) void tnd_reduce_##name(tnd_cuda_reduction_t reduction)      \
+    {                                                                                              \
+        tnd_kernel_reduce_##name(&reduction, block() * threads_per_block() + thread_of_block(),           \
+                          blocks() * threads_per_block());                                         \
+    }
+
+TND_CUDA_REDUCTIONS(REDUCTION)

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "runtime/base/allocation.h"
+#include "transport/device/cpu_reduction.h"
 
 extern const tnd_device_ops_t tnd_device_cpu;
 
@@ -115,7 +116,7 @@ static void cpu_facts(tnd_device_t *self, tnd_device_facts_t *facts)
 
 const tnd_device_ops_t tnd_device_cpu = {
     .name = "cpu",
-    .can = TND_DEVICE_POINTERS | TND_DEVICE_ANY_THREAD,
+    .can = TND_DEVICE_POINTERS | TND_DEVICE_ANY_THREAD | TND_DEVICE_REDUCES,
     .dlpack_type = 1, /* kDLCPU */
     .count = cpu_count,
     .open = cpu_open,
@@ -129,4 +130,5 @@ const tnd_device_ops_t tnd_device_cpu = {
     .mark = cpu_order,
     .finished = cpu_done,
     .facts = cpu_facts,
+    .reduction = &tnd_cpu_reduction,
 };

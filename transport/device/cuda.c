@@ -13,6 +13,7 @@
 #include "runtime/base/clock.h"
 #include "transport/cuda/cuda_casts.h"
 #include "transport/cuda/cuda_devices.h"
+#include "transport/cuda/cuda_reductions.h"
 #include "transport/cuda/cuda_stage.h"
 
 extern const tnd_device_ops_t tnd_device_cuda;
@@ -23,6 +24,8 @@ typedef struct {
     CUstream copies, casts, steps, setup;
     tnd_cuda_memory_t memory;
     tnd_cuda_casts_t ready;
+    pthread_mutex_t loading; /* guards the loading of ... */
+    tnd_cuda_reductions_t reductions;
     tnd_device_facts_t facts; /* as of the opening */
     tnd_cuda_clock_t clock;
     double worked_ns;  /* by the clock: work is counted until then */
@@ -78,6 +81,9 @@ static void cuda_close(tnd_device_t **self_p)
     bool entered =
         !lost && self->context.context != NULL && tnd_cuda_context_enter_to_release(&self->context);
     tnd_cuda_casts_free(&self->ready, &self->context, entered);
+    if (entered)
+        tnd_cuda_reductions_unload(&self->reductions, &self->context);
+    pthread_mutex_destroy(&self->loading);
     tnd_cuda_memory_fini(&self->memory);
     tnd_cuda_clock_close(&self->clock, &self->context, entered);
     if (entered)
@@ -105,6 +111,7 @@ static tnd_status_t cuda_open(tnd_device_t **self_p, uint32_t ordinal,
     cuda_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->base = (tnd_device_t){.ops = &tnd_device_cuda, .ordinal = ordinal};
     tnd_cuda_memory_init(&self->memory);
+    pthread_mutex_init(&self->loading, NULL);
     *self_p = &self->base;
     tnd_status_t status = start(self, error);
     if (status != TND_OK)
@@ -393,12 +400,167 @@ static tnd_status_t cuda_finished(tnd_device_t *device, tnd_stage_t *stage, tnd_
     return tnd_cuda_context_leave(&self->context, status, error);
 }
 
+/* --- reductions ------------------------------------------------------------------------------- */
+
+static const tnd_cuda_queue_t *queue_of(const tnd_device_queue_t *queue)
+{
+    return queue->own;
+}
+
+static tnd_status_t load_and_open(cuda_t *self, tnd_cuda_queue_t *own, size_t scratch,
+                                  tnd_error_t *error)
+{
+    pthread_mutex_lock(&self->loading);
+    tnd_status_t status = tnd_cuda_reductions_load(&self->reductions, &self->context, error);
+    pthread_mutex_unlock(&self->loading);
+    return status == TND_OK
+               ? tnd_cuda_queue_open(own, &self->reductions, &self->context, scratch, error)
+               : status;
+}
+
+static void queue_close(tnd_device_t *device, tnd_device_queue_t *queue)
+{
+    cuda_t *self = of(device);
+    tnd_cuda_queue_t *own = queue->own;
+    bool entered = tnd_cuda_context_enter_to_release(&self->context);
+    if (own->context != NULL && !tnd_cuda_queue_close(own))
+        atomic_store(&self->lost, true);
+    tnd_cuda_context_leave_released(&self->context, entered);
+    free(own);
+    *queue = (tnd_device_queue_t){.own = NULL};
+}
+
+static tnd_status_t queue_open(tnd_device_t *device, size_t scratch, tnd_device_queue_t *queue,
+                               tnd_error_t *error)
+{
+    cuda_t *self = of(device);
+    tnd_cuda_queue_t *own = tnd_allocate_zeroed(1, sizeof *own);
+    *queue = (tnd_device_queue_t){.own = own};
+    tnd_status_t status = tnd_cuda_context_enter(&self->context, error);
+    if (status == TND_OK)
+        status =
+            tnd_cuda_context_leave(&self->context, load_and_open(self, own, scratch, error), error);
+    if (status != TND_OK)
+        queue_close(device, queue);
+    else
+        queue->stream = (tnd_stream_handle_t)own->stream;
+    return status;
+}
+
+/*  Both sides of an area are a part of the memory of stages. */
+static tnd_status_t area_allocate(tnd_device_t *device, size_t host_bytes, size_t device_bytes,
+                                  tnd_device_area_t *area, tnd_error_t *error)
+{
+    cuda_t *self = of(device);
+    tnd_cuda_memory_part_t *part = tnd_allocate_zeroed(1, sizeof *part);
+    const tnd_cuda_memory_size_t size = {host_bytes, device_bytes, 0};
+    *area = (tnd_device_area_t){.host_bytes = host_bytes, .device_bytes = device_bytes};
+    area->own = part;
+    tnd_status_t status = tnd_cuda_context_enter(&self->context, error);
+    if (status == TND_OK)
+        status =
+            tnd_cuda_context_leave(&self->context,
+                                   tnd_cuda_memory_take(&self->memory, &self->context, self->setup,
+                                                        self->facts.numa_node, &size, part, error),
+                                   error);
+    area->host = part->host;
+    area->device = (void *)(uintptr_t)part->device; // NOLINT: an address of the device
+    if (status != TND_OK)
+        device->ops->reduction->release(device, area);
+    return status;
+}
+
+static void area_release(tnd_device_t *device, tnd_device_area_t *area)
+{
+    cuda_t *self = of(device);
+    const tnd_cuda_memory_part_t *part = area->own;
+    bool entered = tnd_cuda_context_enter_to_release(&self->context);
+    if (part->block != NULL && !atomic_load(&self->lost))
+        tnd_cuda_memory_give(&self->memory, &self->context, part);
+    tnd_cuda_context_leave_released(&self->context, entered);
+    free(area->own);
+    *area = (tnd_device_area_t){.own = NULL};
+}
+
+/*  Defines a call that works in the context. */
+#define IN_CONTEXT(call)                                                                           \
+    cuda_t *self = of(device);                                                                     \
+    TND_TRY(tnd_cuda_context_enter(&self->context, error));                                        \
+    return tnd_cuda_context_leave(&self->context, call, error)
+
+static tnd_status_t memory_holds(tnd_device_t *device, const void *memory, size_t bytes,
+                                 tnd_error_t *error)
+{
+    IN_CONTEXT(bytes == 0 ? TND_OK : tnd_cuda_memory_check(&self->context, memory, bytes, error));
+}
+
+static tnd_status_t queue_follow(tnd_device_t *device, const tnd_device_queue_t *queue,
+                                 tnd_stream_handle_t stream, tnd_error_t *error)
+{
+    IN_CONTEXT(tnd_cuda_queue_follow(queue_of(queue), stream_of(stream), error));
+}
+
+static tnd_status_t queue_precede(tnd_device_t *device, const tnd_device_queue_t *queue,
+                                  tnd_stream_handle_t stream, tnd_error_t *error)
+{
+    IN_CONTEXT(tnd_cuda_queue_precede(queue_of(queue), stream_of(stream), error));
+}
+
+static tnd_status_t queue_copy_out(tnd_device_t *device, const tnd_device_queue_t *queue,
+                                   void *host, const void *from, size_t bytes, tnd_error_t *error)
+{
+    IN_CONTEXT(TND_CUDA(&self->context, error, cuMemcpyDtoHAsync_v2, host,
+                        (CUdeviceptr)(uintptr_t)from, bytes, queue_of(queue)->stream));
+}
+
+static tnd_status_t queue_copy_in(tnd_device_t *device, const tnd_device_queue_t *queue, void *to,
+                                  const void *host, size_t bytes, tnd_error_t *error)
+{
+    IN_CONTEXT(TND_CUDA(&self->context, error, cuMemcpyHtoDAsync_v2, (CUdeviceptr)(uintptr_t)to,
+                        host, bytes, queue_of(queue)->stream));
+}
+
+static tnd_status_t queue_reduce(tnd_device_t *device, const tnd_device_queue_t *queue,
+                                 const tnd_reduction_tree_job_t *job, bool root, size_t begin,
+                                 size_t count, void *out, tnd_error_t *error)
+{
+    IN_CONTEXT(tnd_cuda_queue_reduce(queue_of(queue), job, root, begin, count, out, error));
+}
+
+static tnd_status_t queue_mark(tnd_device_t *device, const tnd_device_queue_t *queue,
+                               uint32_t number, tnd_error_t *error)
+{
+    const tnd_cuda_queue_t *own = queue_of(queue);
+    IN_CONTEXT(TND_CUDA(&self->context, error, cuEventRecord, own->marks[number], own->stream));
+}
+
+static tnd_status_t queue_reached(tnd_device_t *device, const tnd_device_queue_t *queue,
+                                  uint32_t number, tnd_error_t *error)
+{
+    IN_CONTEXT(TND_CUDA(&self->context, error, cuEventQuery, queue_of(queue)->marks[number]));
+}
+
+static const tnd_device_reduction_t cuda_reduction = {
+    .open = queue_open,
+    .close = queue_close,
+    .allocate = area_allocate,
+    .release = area_release,
+    .holds = memory_holds,
+    .follow = queue_follow,
+    .precede = queue_precede,
+    .copy_out = queue_copy_out,
+    .copy_in = queue_copy_in,
+    .reduce = queue_reduce,
+    .mark = queue_mark,
+    .reached = queue_reached,
+};
+
 const tnd_device_ops_t tnd_device_cuda = {
     .name = "cuda",
     .meant = "gpu",
     .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_POINTERS | TND_DEVICE_STREAMS |
            TND_DEVICE_ANY_THREAD | TND_DEVICE_TIMES |
-           (TND_CUDA_CASTS ? TND_DEVICE_CASTS | TND_DEVICE_RAW_ROWS : 0),
+           (TND_CUDA_CASTS ? TND_DEVICE_CASTS | TND_DEVICE_RAW_ROWS | TND_DEVICE_REDUCES : 0),
     .dlpack_type = 2, /* kDLCUDA */
     .preferred = true,
     .count = cuda_count,
@@ -415,4 +577,5 @@ const tnd_device_ops_t tnd_device_cuda = {
     .mark = cuda_mark,
     .finished = cuda_finished,
     .facts = cuda_facts,
+    .reduction = TND_CUDA_CASTS ? &cuda_reduction : NULL,
 };

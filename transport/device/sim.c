@@ -50,22 +50,25 @@ typedef struct {
     uint64_t readers[TND_SIM_STREAMS]; /* by stream: of its work, what must be done before */
 } copy_t;
 
-typedef enum { WAIT, BUSY, HOLD, READ } what_t;
+typedef enum { WAIT, BUSY, HOLD, READ, CALL, FOLLOW } what_t;
 
 typedef struct {
     what_t what;
     uint64_t put_ns, ns;
     const sim_stage_t *stage; /* WAIT: for its upload number `upload` */
-    uint64_t upload;
+    uint64_t upload;          /* FOLLOW: of other work */
     const _Atomic bool *go;
     const void *from;
     void *out;
     size_t bytes;
     _Atomic bool *done;
+    void (*call)(void *context);
+    void *context;
+    const struct stream *other; /* FOLLOW: its work before number `upload` */
 } work_t;
 
 /*  Work is counted from 0: what was put and what is done. */
-typedef struct {
+typedef struct stream {
     bool open;
     uint64_t put, done, free_ns;
     work_t work[WORK_MAX]; /* by number % WORK_MAX */
@@ -160,11 +163,23 @@ static bool advance_stream(sim_t *self, stream_t *stream, uint64_t now)
             return false;
         end = tnd_most(end, now);
         break;
+    case CALL:
+        end += work->ns;
+        break;
+    case FOLLOW:
+        if (work->other->done < work->upload)
+            return false;
+        end = tnd_most(end, work->other->free_ns);
+        break;
     case READ:
         break;
     }
     if (now < end)
         return false;
+    if (work->what == CALL) {
+        work->call(work->context);
+        free(work->context);
+    }
     if (work->what == READ) {
         memcpy(work->out, work->from, work->bytes);
         atomic_store(work->done, true);
@@ -245,7 +260,9 @@ void tnd_sim_stream_close(tnd_device_t *device, tnd_stream_handle_t stream)
     sim_t *self = (sim_t *)device;
     stream_t *closed = (stream_t *)stream;
     lock(self);
-    assert(closed->put == closed->done);
+    assert(closed->put == closed->done || self->faults.lost);
+    for (; closed->done < closed->put; closed->done++)
+        free(closed->work[closed->done % WORK_MAX].context);
     closed->open = false;
     self->calls[TND_DEVICE_CALL_FREE]++;
     unlock(self);
@@ -266,6 +283,85 @@ void tnd_sim_read(tnd_device_t *device, tnd_stream_handle_t stream, const void *
 {
     put((sim_t *)device, stream,
         (work_t){.what = READ, .from = from, .out = out, .bytes = bytes, .done = done});
+}
+
+void tnd_sim_call(tnd_device_t *device, tnd_stream_handle_t stream, uint64_t ns,
+                  void (*call)(void *context), void *context)
+{
+    put((sim_t *)device, stream,
+        (work_t){.what = CALL, .ns = ns, .call = call, .context = context});
+}
+
+uint64_t tnd_sim_link_ns(tnd_device_t *device, size_t bytes)
+{
+    const tnd_device_config_t *config = &((sim_t *)device)->config;
+    return config->link_latency_ns +
+           (uint64_t)((double)bytes * 1e9 / (double)config->link_bytes_per_s);
+}
+
+void tnd_sim_follow(tnd_device_t *device, tnd_stream_handle_t stream, tnd_stream_handle_t other)
+{
+    put((sim_t *)device, stream,
+        (work_t){.what = FOLLOW,
+                 .other = (const stream_t *)other,
+                 .upload = tnd_sim_put(device, other)});
+}
+
+uint64_t tnd_sim_put(tnd_device_t *device, tnd_stream_handle_t stream)
+{
+    sim_t *self = (sim_t *)device;
+    lock(self);
+    uint64_t work = ((const stream_t *)stream)->put;
+    unlock(self);
+    return work;
+}
+
+tnd_status_t tnd_sim_done(tnd_device_t *device, tnd_stream_handle_t stream, uint64_t work,
+                          tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    lock(self);
+    tnd_status_t status =
+        answer(self, ((const stream_t *)stream)->done >= work ? TND_OK : TND_AGAIN, error);
+    self->calls[TND_DEVICE_CALL_EVENT]++;
+    unlock(self);
+    return status;
+}
+
+void tnd_sim_drain(tnd_device_t *device, tnd_stream_handle_t stream)
+{
+    uint64_t work = tnd_sim_put(device, stream);
+    tnd_error_t error;
+    while (tnd_sim_done(device, stream, work, &error) == TND_AGAIN)
+        pause_briefly();
+}
+
+tnd_status_t tnd_sim_take(tnd_device_t *device, uint64_t bytes, const char *what,
+                          tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    lock(self);
+    uint64_t left = self->config.memory_bytes - self->used;
+    bool fits = bytes <= left;
+    if (fits)
+        self->used += bytes;
+    self->calls[TND_DEVICE_CALL_ALLOCATE]++;
+    unlock(self);
+    if (fits)
+        return TND_OK;
+    return tnd_fail(error,
+                    "sim:%" PRIu32 ": cannot allocate %" PRIu64 " bytes for %s: %" PRIu64
+                    " of its %" PRIu64 " bytes of memory are free",
+                    device->ordinal, bytes, what, left, self->config.memory_bytes);
+}
+
+void tnd_sim_give(tnd_device_t *device, uint64_t bytes)
+{
+    sim_t *self = (sim_t *)device;
+    lock(self);
+    self->used -= bytes;
+    self->calls[TND_DEVICE_CALL_FREE]++;
+    unlock(self);
 }
 
 /* --- the device ------------------------------------------------------------------------------- */
@@ -326,19 +422,7 @@ static void *map_zeros(size_t bytes)
 static tnd_status_t sim_stage(tnd_device_t *device, size_t host_bytes, size_t device_bytes,
                               size_t warm, tnd_stage_t *stage, tnd_error_t *error)
 {
-    sim_t *self = (sim_t *)device;
-    lock(self);
-    uint64_t left = self->config.memory_bytes - self->used;
-    bool fits = device_bytes <= left;
-    if (fits)
-        self->used += device_bytes;
-    self->calls[TND_DEVICE_CALL_ALLOCATE]++;
-    unlock(self);
-    if (!fits)
-        return tnd_fail(error,
-                        "sim:%" PRIu32 ": cannot allocate %zu bytes for a batch: %" PRIu64
-                        " of its %" PRIu64 " bytes of memory are free",
-                        device->ordinal, device_bytes, left, self->config.memory_bytes);
+    TND_TRY(tnd_sim_take(device, device_bytes, "a batch", error));
     *stage = (tnd_stage_t){.host = map_zeros(host_bytes),
                            .device = map_zeros(device_bytes),
                            .host_bytes = host_bytes,
@@ -382,9 +466,8 @@ static void sim_unstage(tnd_device_t *device, tnd_stage_t *stage)
         pause_briefly();
         lock(self);
     }
-    self->used -= stage->device_bytes;
-    self->calls[TND_DEVICE_CALL_FREE]++;
     unlock(self);
+    tnd_sim_give(device, stage->device_bytes);
     if (stage->host != NULL)
         munmap(stage->host, stage->host_bytes);
     if (stage->device != NULL)
@@ -425,8 +508,7 @@ static tnd_status_t sim_upload(tnd_device_t *device, tnd_stage_t *stage,
         copy.bytes += pieces[i].rows * pieces[i].row_bytes;
         self->calls[pieces[i].cast != NULL ? TND_DEVICE_CALL_LAUNCH : TND_DEVICE_CALL_COPY]++;
     }
-    copy.ns = self->config.link_latency_ns +
-              (uint64_t)((double)copy.bytes * 1e9 / (double)self->config.link_bytes_per_s);
+    copy.ns = tnd_sim_link_ns(device, copy.bytes);
     copy.ns = copy.ns * self->faults.slow + self->faults.late_ns;
     for (size_t i = 0; i < TND_SIM_STREAMS; i++)
         copy.readers[i] = self->streams[i].done < own->marks[i] ? own->marks[i] : 0;
@@ -513,7 +595,7 @@ static void sim_facts(tnd_device_t *device, tnd_device_facts_t *facts)
 const tnd_device_ops_t tnd_device_sim = {
     .name = "sim",
     .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_CASTS | TND_DEVICE_POINTERS | TND_DEVICE_STREAMS |
-           TND_DEVICE_ANY_THREAD | TND_DEVICE_TIMES,
+           TND_DEVICE_ANY_THREAD | TND_DEVICE_TIMES | TND_DEVICE_REDUCES,
     .dlpack_type = 1, /* kDLCPU: its memory is the host's */
     .count = sim_count,
     .open = sim_open,
@@ -528,4 +610,5 @@ const tnd_device_ops_t tnd_device_sim = {
     .mark = sim_mark,
     .finished = sim_finished,
     .facts = sim_facts,
+    .reduction = &tnd_sim_reduction,
 };

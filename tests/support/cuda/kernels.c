@@ -1,6 +1,7 @@
 /*  tests/support/cuda/kernels.c - loads images and launches their kernels.
  *
- *  An image is only looked at: the kernels are those of transport/cuda/cuda_kernels.h. */
+ *  An image is only looked at: the kernels are those of transport/cuda/cuda_kernels.h and
+ *  cuda_reduction_kernels.h. */
 #include "tests/support/cuda/kernels.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "tests/support/cuda/calls.h"
 #include "tests/support/cuda/contexts.h"
 #include "tests/support/cuda/memory.h"
+#include "tests/support/cuda/reduction_kernels.h"
 #include "tests/support/cuda/step_kernels.h"
 #include "tests/support/cuda/violation.h"
 #include "transport/cuda/cuda_kernels.h"
@@ -34,7 +36,8 @@ enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 struct CUfunc_st {
     CUmodule module;
     const kernel_t *kernel;            /* a cast; or else ... */
-    const hostile_step_kernel_t *step; /* one of a step */
+    const hostile_step_kernel_t *step; /* one of a step; or else ... */
+    const hostile_reduction_kernel_t *reduction;
 };
 
 struct CUmod_st {
@@ -42,6 +45,7 @@ struct CUmod_st {
     CUmodule next;
     const char *text; /* of PTX; NULL: a fatbin */
     struct CUfunc_st functions[KERNELS], steps[HOSTILE_STEP_KERNELS];
+    struct CUfunc_st reductions[HOSTILE_REDUCTION_KERNELS];
     bool unloaded;
 };
 
@@ -104,6 +108,13 @@ static CUresult find(CUfunction *function, CUmodule self, const char *name)
         if (strcmp(hostile_step_kernels[i].name, name) == 0 && has(self, name)) {
             self->steps[i] = (struct CUfunc_st){.module = self, .step = &hostile_step_kernels[i]};
             *function = &self->steps[i];
+            return CUDA_SUCCESS;
+        }
+    for (size_t i = 0; i < HOSTILE_REDUCTION_KERNELS; i++)
+        if (strcmp(hostile_reduction_kernels[i].name, name) == 0 && has(self, name)) {
+            self->reductions[i] =
+                (struct CUfunc_st){.module = self, .reduction = &hostile_reduction_kernels[i]};
+            *function = &self->reductions[i];
             return CUDA_SUCCESS;
         }
     return CUDA_ERROR_NOT_FOUND;
@@ -179,6 +190,11 @@ static CUresult launch(CUfunction function, unsigned threads, CUstream handle, v
         return CUDA_ERROR_INVALID_HANDLE;
     if (function->step != NULL) {
         hostile_stream_put(stream, function->step->make(context, parameters));
+        return CUDA_SUCCESS;
+    }
+    if (function->reduction != NULL) {
+        hostile_stream_put(
+            stream, hostile_reduction_make(function->reduction, context, threads, parameters));
         return CUDA_SUCCESS;
     }
     launch_t *self = calloc(1, sizeof *self);

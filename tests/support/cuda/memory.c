@@ -217,6 +217,39 @@ static CUresult get_info(size_t *free_bytes, size_t *total)
     return result;
 }
 
+/*  Of memory that it does not know, it tells nothing. */
+static CUresult tell(unsigned count, const CUpointer_attribute *asked, void **values,
+                     CUdeviceptr memory)
+{
+    CUcontext context;
+    const allocation_t *of = find((const void *)(uintptr_t)memory, 1);
+    HOSTILE_TRY(hostile_current(&context));
+    for (unsigned i = 0; i < count; i++)
+        switch (asked[i]) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(unsigned *)values[i] = of == NULL ? 0 : of->host ? 1 : CU_MEMORYTYPE_DEVICE;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *(int *)values[i] = of == NULL ? -2 : of->context->device;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *(CUdeviceptr *)values[i] = of == NULL ? 0 : (uintptr_t)of->seen;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *(size_t *)values[i] = of == NULL ? 0 : of->bytes;
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                CUdeviceptr memory)
+{
+    HOSTILE_CALL(cuPointerGetAttributes, tell(count, attributes, values, memory));
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
 {
     HOSTILE_CALL(cuMemAlloc_v2, allocate_device(memory, bytes));

@@ -15,7 +15,7 @@
 
 #include "transport/cuda/cuda_driver.h"
 
-enum { TOUCHES = 4 };
+enum { TOUCHES = 17 };
 
 /*  Memory that work reads or writes, by the addresses that the program has. */
 typedef struct {

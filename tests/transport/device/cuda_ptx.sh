@@ -28,8 +28,10 @@ expect() {
 expect 1 '^\.version 6\.3$'
 expect 1 '^\.target sm_75$'
 expect 12 '^\.visible \.entry tnd_cast_(u8|i16|u16|f32)_(f32|f16|bf16)\($'
+expect 6 '^\.visible \.entry tnd_reduce_(f16|bf16|f32|f64|i32|i64)\($'
 expect 0 '\.ftz|\.approx|\.local|\.func|call'
-expect 0 '(mul|add|sub|div|mad)\.(rn\.)?f32'
+# Without `.rn`, ptxas may fuse a multiplication and an addition.
+expect 0 '(mul|add|sub|div|mad)\.f(32|64)'
 [ -x "$ptxas" ] || exit 0
 for arch in 75 80 90; do
     "$ptxas" -arch=sm_$arch --warn-on-spills --warn-on-local-memory-usage --warning-as-error -o "$work/cubin" "$work/ptx"
