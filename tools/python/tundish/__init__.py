@@ -827,7 +827,8 @@ def drain_on_signals():
 
 def get_include():
     """The folder of <tundish/tundish.h>, with which plugins are compiled: -I$(python3 -m tundish --include)."""
-    places = [pathlib.Path(__file__).with_name("include"), pathlib.Path(__file__).parents[3] / "runtime"]
+    places = [pathlib.Path(__file__).with_name("include"), pathlib.Path(__file__).parents[3] / "runtime",
+              pathlib.Path(__file__).parents[4] / "include"]  # of a wheel, the source tree, a package
     for place in places:
         if (place / "tundish/tundish.h").exists():
             return str(place)

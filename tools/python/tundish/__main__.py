@@ -1,4 +1,4 @@
-"""`python3 -m tundish` is the command `tundish` of a wheel; with --include it prints the folder of
+"""`python3 -m tundish` is the command `tundish` of a wheel, or the installed one; with --include it prints the folder of
 <tundish/tundish.h>, for the compiler: cc -shared -fPIC mine.c -o mine.so -I$(python3 -m tundish --include)"""
 import os
 import pathlib
@@ -6,9 +6,10 @@ import sys
 
 
 def main():
-    command = str(pathlib.Path(__file__).with_name("tundish"))
+    beside = pathlib.Path(__file__).with_name("tundish")
+    command = str(beside) if beside.exists() else "tundish"
     os.environ.setdefault("TUNDISH_PYTHON", sys.executable)
-    os.execv(command, [command, *sys.argv[1:]])
+    os.execvp(command, [command, *sys.argv[1:]])
 
 
 if __name__ == "__main__":
