@@ -36,7 +36,7 @@ static const tnd_option_t options[] = {
     TND_RECORD_OPTIONS(csv_options_t, "csv", "record"),
     TND_BOM_OPTION(csv_options_t),
     {TND_OPTION_NAMED("delimiter", csv_options_t, delimiter, STRING, GRAPH), .fallback = ",",
-     .help = "what separates fields: one byte, or tab"},
+     .help = TND_CSV_DELIMITER_HELP},
     {TND_OPTION_NAMED("quotes", csv_options_t, quotes, BOOL, GRAPH), .fallback = "true",
      .help = "whether fields in double quotes may contain delimiters and ends of lines"},
     {TND_OPTION_NAMED("header", csv_options_t, header, BOOL, GRAPH), .fallback = "false",

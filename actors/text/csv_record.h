@@ -12,6 +12,15 @@
 
 #include "runtime/base/status.h"
 
+/*  The delimiter of fields that any number of spaces and tabs separate, and may surround: a byte that
+ *  no field has outside of quotes. */
+#define TND_CSV_SPACES '\n'
+
+static inline bool tnd_csv_separates(uint8_t byte, uint8_t delimiter)
+{
+    return byte == delimiter || (delimiter == TND_CSV_SPACES && (byte == ' ' || byte == '\t'));
+}
+
 /*  Where in a record a byte is, for the ends of records: those of lines outside of quotes. */
 typedef enum {
     TND_CSV_FIELD_START,
@@ -29,15 +38,19 @@ static inline tnd_csv_state_t tnd_csv_follow(tnd_csv_state_t state, uint8_t byte
         return byte == '"' ? TND_CSV_QUOTE_IN_QUOTED : TND_CSV_QUOTED;
     if (byte == '"' && quotes && (state == TND_CSV_FIELD_START || state == TND_CSV_QUOTE_IN_QUOTED))
         return TND_CSV_QUOTED;
-    if (byte == delimiter)
+    if (tnd_csv_separates(byte, delimiter))
         return TND_CSV_FIELD_START;
     return state == TND_CSV_QUOTE_IN_QUOTED ? TND_CSV_QUOTED : TND_CSV_UNQUOTED;
 }
 
-/*  The byte that an option `delimiter` means: one byte, or tab; 0: it is not one. */
+/*  The byte that an option `delimiter` means: one byte, tab, or TND_CSV_SPACES; 0: it is none. */
 uint8_t tnd_csv_delimiter(const char *option);
+#define TND_CSV_DELIMITER_HELP                                                                     \
+    "what separates fields: one byte, or tab, or spaces: any number of spaces and tabs, which "    \
+    "may "                                                                                         \
+    "also surround a record"
 #define TND_CSV_DELIMITER_WANTED                                                                   \
-    "`delimiter` is one byte, or tab, and neither a quote nor an end of a line"
+    "`delimiter` is one byte, tab, or spaces, and neither a quote nor an end of a line"
 
 /*  Bytes of the first record of a text, without the end of its line. */
 size_t tnd_csv_record_size(const uint8_t *text, size_t size, uint8_t delimiter, bool quotes);

@@ -27,7 +27,7 @@ static void read_field(const tnd_csv_field_t *field)
     free(text);
 }
 
-static void read_record(const uint8_t *bytes, size_t size, bool quotes)
+static void read_record(const uint8_t *bytes, size_t size, uint8_t delimiter, bool quotes)
 {
     tnd_csv_record_t record;
     tnd_csv_field_t field;
@@ -39,7 +39,7 @@ static void read_record(const uint8_t *bytes, size_t size, bool quotes)
     if (size > 0)
         memcpy(copy, bytes, size);
     size_t fields = 0;
-    tnd_csv_init(&record, copy, size, ',', quotes);
+    tnd_csv_init(&record, copy, size, delimiter, quotes);
     tnd_status_t status;
     for (; (status = tnd_csv_next(&record, &field, &error)) == TND_OK; fields++)
         read_field(&field);
@@ -49,13 +49,14 @@ static void read_record(const uint8_t *bytes, size_t size, bool quotes)
 }
 
 /*  The bytes as a header: every name that is listed is found. */
-static void read_header(const uint8_t *bytes, size_t size)
+static void read_header(const uint8_t *bytes, size_t size, uint8_t delimiter)
 {
     static tnd_field_names_t names;
     char list[64];
     int64_t place = 0;
     tnd_field_names_init(&names, "record");
-    tnd_csv_header_names(bytes, tnd_csv_record_size(bytes, size, ',', true), ',', true, &names);
+    size_t header = tnd_csv_record_size(bytes, size, delimiter, true);
+    tnd_csv_header_names(bytes, header, delimiter, true, &names);
     for (const char *at = NULL; (at = tnd_field_names_next(&names, at)) != NULL; place++) {
         int64_t found = tnd_field_names_find(&names, at);
         assert(found == place || found == TND_FIELD_NAME_AGAIN);
@@ -66,8 +67,11 @@ static void read_header(const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    read_record(bytes, size, true);
-    read_record(bytes, size, false);
-    read_header(bytes, size);
+    static const uint8_t delimiters[] = {',', TND_CSV_SPACES};
+    for (size_t i = 0; i < sizeof delimiters; i++) {
+        read_record(bytes, size, delimiters[i], true);
+        read_record(bytes, size, delimiters[i], false);
+        read_header(bytes, size, delimiters[i]);
+    }
     return fuzz_records("csv", bytes, size);
 }

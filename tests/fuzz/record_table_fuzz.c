@@ -39,6 +39,7 @@ static void look_at(const tnd_record_table_t *format, const uint8_t *data, size_
             size_t used;
             FILE *out = open_memstream(&text, &used);
             assert(strchr(format->options(table, arena), '\n') == NULL);
+            assert(*format->describe(table, arena) != '\0');
             format->print(table, "record", out);
             fclose(out);
             assert(strstr(text, ": record\n") != NULL);
@@ -59,5 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     look_at(&tnd_csv_table, data, size);
     look_at(&tnd_json_table, data, size);
+    look_at(&tnd_text_table, data, size);
     return 0;
 }

@@ -344,6 +344,41 @@ def test_what_is_a_header_and_what_is_a_table(folder):
     holds(out, "on_error: skip  # leaves out records that do not fit", f"# {folder}/bad.csv:11: 1 field where most records have 2\n")
 
 
+def test_what_separates_fields_is_found(folder):
+    draw = numpy.random.default_rng(5)
+    rows = draw.normal(size=(60, 4)).round(4)
+    numpy.savetxt(folder / "saved.txt", rows)
+    numpy.savetxt(folder / "wide.data", rows, fmt="%12.5f")
+    numpy.savetxt(folder / "named.csv", rows, header="a b c label", comments="")
+    numpy.savetxt(folder / "commas.data", rows, delimiter=",")
+    numpy.savetxt(folder / "tabs", rows, delimiter="\t")
+    numpy.savetxt(folder / "semicolons.txt", rows, delimiter=";")
+    numpy.savetxt(folder / "bars.txt", rows, delimiter="|")
+    for name, separated, columns in (
+            ("saved.txt", "spaces", "x"), ("wide.data", "spaces", "x"), ("named.csv", "spaces", "x label"),
+            ("commas.data", "commas", "x"), ("tabs", "tabs", "x"), ("semicolons.txt", "semicolons", "x"), ("bars.txt", "`|`", "x")):
+        holds(run("inspect", folder / name)[1], f"  fields       4 fields, separated by {separated}: `tundish new` makes columns of them")
+        found = rows_of(made(folder, folder / name)[0])
+        same(" ".join(found), columns)
+        same(numpy.hstack([found[column] for column in found]).astype("f4").tolist(), rows.astype("f4").tolist(), name)
+    #  A car of the UCI repository: names in quotes, after a tab.
+    (folder / "auto.data").write_text('18.0   8   307.0\t"ford torino"\n 15.0 8  ?   \t"amc"\n' * 30)
+    holds(made(folder, folder / "auto.data")[0].read_text(), "delimiter: spaces", 'map: {"amc": 0, "ford torino": 1}', 'na: ["?"]')
+    #  Texts are no tables.
+    for name, line in (("prose.txt", "It was 4 o'clock, and, in 1984, cold"), ("pairs.txt", "cats/12.jpg 3"), ("svm.txt", "1 2:0.5 7:0.25"),
+                       ("words.csv", "a good film"), ("lists.txt", "milk, eggs, bread"), ("odd.txt", "1 2 3\n1 2"), ("one.txt", "17")):
+        (folder / name).write_text(f"{line}\n" * 30)
+        out = run("new", folder / name)[1]
+        same("fields" in run("inspect", folder / name)[1], name == "words.csv", name)
+        holds(out, "`tundish new --as csv` divides it" if name.endswith(".txt") else "no comma, tab, `;`, `|` or space divides")
+    (folder / "two.txt").write_text("1 2\n3 4\n")
+    same([run("new", folder / "two.txt", *words)[1].count("decode_csv:") for words in ((), ("--as", "csv"), ("--as", "text"))], [1, 1, 0])
+    (folder / "odd.txt").write_text("1 2 3\n" * 20 + "1 2\n" * 5)
+    code, out, err = run("new", folder / "odd.txt")
+    holds(err, "odd.txt:21: 2 fields where most records have 3; 5 such records")
+    holds(out, "on_error: skip", "delimiter: spaces")
+
+
 def test_lines_of_json_become_columns_without_an_edit(folder):
     rows = [{"id": 10**12 + i, "kind": ["cat", "dog", "owl"][i % 3], "ids": list(range(i % 4)), "vector": [i + 0.5, 2.0],
              "box": [[1, 2], [3, i]], "meta": {"score": i / 4 if i % 4 else None, "good": i % 2 == 0}, "tags": ["a"],
@@ -522,12 +557,12 @@ def test_files_of_an_archive_become_what_they_are(folder):
 
 def test_records_become_one_list(folder):
     for part in range(3):
-        (folder / f"log-{part}.txt").write_text("".join(f"{part} {row}\n" for row in range(40)))
+        (folder / f"log-{part}.txt").write_text("".join(f"{part}-{row}\n" for row in range(40)))
     path, out = made(folder, folder)
     holds(out, "120 rows")
     same(fed(path), {"line": ("u8", [4])})
     holds(path.read_text(), "text:", 'files: "${data}/log-[0-2].txt"  # 3 files',
-          "# - {pad_ragged: {column: line, to: 4, cut: true}}")
+          "# - {pad_ragged: {column: line, to: 4, cut: true}}", "`tundish new --as csv` divides it into fields")
     (folder / "a.csv").write_text("1,2\n" * 20)
     (folder / "b.tsv").write_text("1\t2\n" * 20)
     path, out = made(folder, folder / "a.csv")

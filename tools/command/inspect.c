@@ -20,6 +20,7 @@
 #include "tools/new/data_search.h"
 #include "tools/new/file_series.h"
 #include "tools/new/reader_lines.h"
+#include "tools/table/record_table.h"
 #include "tools/table/stray_quote.h"
 
 typedef struct {
@@ -27,7 +28,7 @@ typedef struct {
     bool json;
 } inspect_options_t;
 
-enum { DAMAGE_SHOWN = 10 };
+enum { DAMAGE_SHOWN = 10, TABLES_MAX = 2 };
 
 /*  What is known of one source. */
 typedef struct {
@@ -41,6 +42,9 @@ typedef struct {
     tnd_data_scan_t scan;
     tnd_misfit_t quotes; /* of CSV: fields that span very many lines */
     uint8_t delimiter;
+    void *tables[TABLES_MAX]; /* of the formats that the records may have */
+    uint64_t first;           /* records that they were given */
+    const char *fields;       /* what divides a record into columns; NULL: nothing that is known */
     tnd_reading_progress_t *progress;
 } report_t;
 
@@ -116,6 +120,8 @@ static void print_contents(const report_t *self)
         free(operation);
         return;
     }
+    if (self->fields != NULL)
+        printf("  fields       %s: `tundish new` makes columns of them\n", self->fields);
     for (uint32_t i = 0; i < scan->line_count; i++)
         printf("%-14s %s\n", i == 0 ? "  begins" : "", scan->lines[i]);
 }
@@ -316,6 +322,7 @@ static void print_json(const report_t *self, const char *lines, bool more)
     print_json_keys(&scan->keys);
     char *operation = tnd_example_features(&scan->keys, column_of(self));
     tnd_json_member(stdout, "operation", operation);
+    tnd_json_member(stdout, "fields", self->fields);
     free(operation);
     print_json_texts("labels", self->data.facts.classes, self->data.facts.class_count);
     print_json_notes(self);
@@ -350,11 +357,28 @@ static char *reader_lines(tnd_arena_t *arena, tnd_detected_format_t *items, size
     return text;
 }
 
-static void look_for_quotes(void *context, const tnd_record_place_t *place, const uint8_t *record,
-                            size_t size)
+static void take_record(void *context, const tnd_record_place_t *place, const uint8_t *record,
+                        size_t size)
 {
     report_t *self = context;
-    (void)tnd_stray_quote_look(&self->quotes, place, record, size, self->delimiter);
+    const tnd_record_table_t *format;
+    if (self->delimiter != 0)
+        (void)tnd_stray_quote_look(&self->quotes, place, record, size, self->delimiter);
+    for (size_t i = 0; (format = tnd_record_table_at(self->item->source, i)) != NULL; i++)
+        if (self->first < TND_TABLE_FIRST)
+            format->take(self->tables[i], place, record, size);
+    self->first++;
+}
+
+/*  Finds out what the first records are. */
+static void look_at_first(report_t *self)
+{
+    const tnd_record_table_t *format;
+    for (size_t i = 0; (format = tnd_record_table_at(self->item->source, i)) != NULL; i++) {
+        if (self->fields == NULL && format->look(self->tables[i]))
+            self->fields = format->describe(self->tables[i], self->arena);
+        format->close(self->tables[i]);
+    }
 }
 
 /*  The delimiter of CSV whose fields may be in quotes; 0: it is another source. */
@@ -371,16 +395,19 @@ static tnd_status_t scan_rows(report_t *self, tnd_error_t *error)
 {
     static const tnd_picture_format_t format = {
         .channels = 3, .ratio = 1, .pixels_max = UINT64_MAX};
+    const tnd_record_table_t *table;
     if (self->item->pictures)
         self->scan.pictures = tnd_decoder_new(&format);
     self->delimiter = quoting_delimiter(self);
-    if (self->delimiter != 0) {
-        self->scan.take = look_for_quotes;
+    for (size_t i = 0; (table = tnd_record_table_at(self->item->source, i)) != NULL; i++) {
+        self->tables[i] = table->open();
+        self->scan.take = take_record;
         self->scan.taker = self;
     }
     tnd_status_t status = tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN,
                                             tnd_reading_progress_records, self->progress, error);
     tnd_decoder_free(&self->scan.pictures);
+    look_at_first(self);
     return status;
 }
 
@@ -522,7 +549,8 @@ const tnd_command_t tnd_command_inspect = {
         "    \"columns\":[{\"name\",\"dtype\",\"shape\",\"ragged\"}],\"records\",\n"
         "    \"bytes\":{\"min\",\"mean\",\"p99\",\"max\"},\"message\",\"examples\",\n"
         "    "
-        "\"keys\":[{\"name\",\"type\",\"list\",\"records\",\"values\",\"bytes\"}],\"operation\",\n"
+        "\"keys\":[{\"name\",\"type\",\"list\",\"records\",\"values\",\"bytes\"}],\"operation\","
+        "\"fields\",\n"
         "    "
         "\"labels\",\"notes\",\"damaged\",\"damage\":[{\"file\",\"record\",\"byte\",\"why\"}],"
         "\"topology\"}],\n"

@@ -158,6 +158,20 @@ static void write_suggestions(const tnd_schema_t *schema, bool pictures, FILE *o
     }
 }
 
+/*  What can be done about records that stay bytes. */
+static void write_advice(const char *source, FILE *out)
+{
+    if (strcmp(source, "text") == 0)
+        fputs("      # a line is bytes; `tundish new --as csv` divides it into fields, and a\n"
+              "      # function of your own makes columns of it: tundish help python_ops\n",
+              out);
+    if (strcmp(source, "csv") == 0)
+        fputs("      # a record is bytes: no comma, tab, `;`, `|` or space divides most of them "
+              "alike;\n"
+              "      # `delimiter` names another byte: tundish help decode_csv\n",
+              out);
+}
+
 /*  The schema for editors, of the build tree or of the installation; NULL if it does not exist. */
 static const char *find_schema(tnd_arena_t *arena)
 {
@@ -263,6 +277,8 @@ static bool write_list(const topology_t *self, bool validates, FILE *out)
     bool some = ftell(out) > 0;
     if (self->columns->format == NULL && *self->columns->parse[0] == '\0' && !validates)
         write_suggestions(&self->schema, first->pictures, out);
+    if (self->columns->format == NULL && !validates)
+        write_advice(first->source, out);
     return some;
 }
 
@@ -478,7 +494,7 @@ static int new (const tnd_request_t *request)
         status = tnd_fail(&error,
                           "%s is compressed and read in order, and cannot be split; decompress it",
                           found.items[0].path);
-    if (status == TND_OK && options->as == NULL)
+    if (status == TND_OK && (options->as == NULL || strcmp(options->as, "csv") == 0))
         status = tnd_record_columns_read(&columns, arena, &found.items[0], &progress, &error);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
@@ -522,10 +538,13 @@ const tnd_command_t tnd_command_new = {
         "must have the same number of rows.  Files that differ only in a number, such as\n"
         "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
-        "their indexes are built now (tundish help index).  Of CSV and JSON Lines all records are\n"
-        "read for names, types, classes and what is missing: columns are made of them, and the "
-        "line\n"
-        "of what does not fit is named; tf.Example messages become their features, files\n"
+        "their indexes are built now (tundish help index).  Of CSV, JSON Lines and lines of "
+        "numbers\n"
+        "separated by spaces, commas, tabs, ; or | all records are read for names, types, classes\n"
+        "and what is missing: columns are made of them, and the line of what does not fit is "
+        "named\n"
+        "(--as text: lines stay as they are, --as csv: they are divided); tf.Example messages "
+        "become their features, files\n"
         "of an archive pictures, numbers and values as the first ones are.  Numbers\n"
         "of CSV that follow one another are one vector.  JPEG and PNG files, in a directory or in "
         "its\n"

@@ -71,6 +71,17 @@ static bool scan_table(tnd_record_columns_t *self, const tnd_detected_format_t *
     return read;
 }
 
+/*  The source of an item with options, as for --as. */
+static const char *write_source(tnd_arena_t *arena, const tnd_detected_format_t *item,
+                                const char *options)
+{
+    if (item->compression != NULL && strcmp(item->compression, "zlib") == 0)
+        options =
+            tnd_arena_format(arena, "%s%scompression: zlib", options, *options != '\0' ? ", " : "");
+    return *options != '\0' ? tnd_arena_format(arena, "%s: {%s}", item->source, options)
+                            : item->source;
+}
+
 /*  Opens the records again as the table has them: without headers and marks, and with the notes that
  *  a run gets. */
 static bool open_table(tnd_arena_t *arena, tnd_detected_format_t *item,
@@ -79,12 +90,7 @@ static bool open_table(tnd_arena_t *arena, tnd_detected_format_t *item,
     tnd_source_scope_t scope = {.lanes = 1};
     tnd_detected_format_t as_table = *item;
     tnd_error_t error;
-    const char *options = table->format->options(table->state, arena);
-    if (item->compression != NULL && strcmp(item->compression, "zlib") == 0)
-        options =
-            tnd_arena_format(arena, "%s%scompression: zlib", options, *options != '\0' ? ", " : "");
-    as_table.written = *options != '\0' ? tnd_arena_format(arena, "%s: {%s}", item->source, options)
-                                        : item->source;
+    as_table.written = write_source(arena, item, table->format->options(table->state, arena));
     tnd_reading_progress_attach(progress, &scope);
     if (tnd_detected_item_open(&as_table, arena, &scope, &error) != TND_OK)
         return false;
@@ -118,25 +124,38 @@ static void note_misfits(tnd_arena_t *arena, const table_t *table, tnd_record_co
     free(text);
 }
 
+/*  The item as another source reads it; NULL: its own. */
+static tnd_detected_format_t read_by(tnd_arena_t *arena, const tnd_detected_format_t *item,
+                                     const char *reader)
+{
+    tnd_detected_format_t read = *item;
+    if (reader == NULL)
+        return read;
+    read.source = reader;
+    read.written = write_source(arena, &read, "");
+    return read;
+}
+
 static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
                                tnd_reading_progress_t *progress, tnd_record_columns_t *found,
                                tnd_error_t *error)
 {
-    static const tnd_record_table_t *const formats[] = {&tnd_csv_table, &tnd_json_table};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (strcmp(formats[i]->source, item->source) != 0)
-            continue;
-        const table_t table = {.format = formats[i], .state = formats[i]->open()};
-        tnd_status_t status = fill_table(found, item, progress, &table, error);
+    const char *source = item->source;
+    const tnd_record_table_t *format;
+    for (size_t i = 0; (format = tnd_record_table_at(source, i)) != NULL; i++) {
+        tnd_detected_format_t as_table = read_by(arena, item, format->reader);
+        const table_t table = {.format = format, .state = format->open()};
+        tnd_status_t status = fill_table(found, &as_table, progress, &table, error);
         tnd_reading_progress_clear(progress);
-        if (status != TND_FAILED)
+        if (status == TND_OK || (status == TND_END && format->reader == NULL))
             note_misfits(arena, &table, found);
         if (status == TND_OK) {
+            *item = as_table;
             found->format = table.format;
             found->state = table.state;
             return TND_OK;
         }
-        formats[i]->close(table.state);
+        format->close(table.state);
         if (status == TND_FAILED)
             return status;
     }

@@ -10,6 +10,8 @@
 
 static const char *delimiter_of(const tnd_csv_table_t *self, char text[16])
 {
+    if (self->delimiter == TND_CSV_SPACES)
+        return "spaces";
     snprintf(text, 16, self->delimiter == '\t' ? "\"\\t\"" : "\"%c\"", self->delimiter);
     return text;
 }
@@ -41,6 +43,21 @@ static const char *header_of(const tnd_csv_table_t *self, tnd_arena_t *arena)
     const char *names = tnd_arena_text(arena, text, size);
     free(text);
     return names;
+}
+
+const char *tnd_csv_lines_describe(const void *context, tnd_arena_t *arena)
+{
+    const tnd_csv_table_t *self = context;
+    static const struct {
+        uint8_t delimiter;
+        const char *name;
+    } names[] = {{',', "commas"}, {'\t', "tabs"}, {';', "semicolons"}, {'|', "`|`"}};
+    const char *name = "spaces";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        name = names[i].delimiter == self->delimiter ? names[i].name : name;
+    return self->count == 1
+               ? "one field"
+               : tnd_arena_format(arena, "%" PRIu32 " fields, separated by %s", self->count, name);
 }
 
 const char *tnd_csv_lines_options(const void *context, tnd_arena_t *arena)

@@ -19,13 +19,22 @@ enum { ODD_ONE_OF = 20 };
 /*  Numbers without a header may be classes if there are so many rows of each. */
 enum { ROWS_OF_CLASS = 5 };
 
-static const char delimiters[TND_CSV_DELIMITERS] = {',', '\t', ';', '|'};
+/*  Spaces are tried last: texts have them, too. */
+enum { TAB = 1, SPACES = TND_CSV_DELIMITERS - 1 };
+static const char delimiters[TND_CSV_DELIMITERS] = {',', '\t', ';', '|', TND_CSV_SPACES};
 
 typedef enum { FIRST_IS_ROW, FIRST_IS_UNCLEAR, FIRST_IS_HEADER } first_t;
 
 static void *csv_table_open(void)
 {
     return tnd_allocate_zeroed(1, sizeof(tnd_csv_table_t));
+}
+
+static void *text_table_open(void)
+{
+    tnd_csv_table_t *self = csv_table_open();
+    self->guesses = true;
+    return self;
 }
 
 static void csv_table_close(void *context)
@@ -62,6 +71,21 @@ static uint32_t count_fields(const uint8_t *record, size_t size, uint8_t delimit
     return status == TND_END ? count : 0;
 }
 
+/*  How many fields of a record are numbers. */
+static uint32_t count_numbers(const uint8_t *record, size_t size, uint8_t delimiter)
+{
+    tnd_csv_record_t fields;
+    tnd_csv_field_t field;
+    tnd_error_t ignored;
+    char text[TND_CLASS_TEXT_MAX];
+    bool whole, wide;
+    uint32_t count = 0;
+    tnd_csv_init(&fields, record, size, delimiter, true);
+    while (tnd_csv_next(&fields, &field, &ignored) == TND_OK)
+        count += tnd_cell_text(&field, text) && tnd_cell_is_number(text, &whole, &wide);
+    return count;
+}
+
 /*  Empty lines say nothing of the others. */
 static void divide_record(tnd_csv_table_t *self, const tnd_record_place_t *place,
                           const uint8_t *record, size_t size)
@@ -69,9 +93,11 @@ static void divide_record(tnd_csv_table_t *self, const tnd_record_place_t *place
     tnd_error_t ignored;
     if (size == 0 || self->records == TND_TABLE_FIRST)
         return;
-    for (uint32_t d = 0; d < TND_CSV_DELIMITERS; d++)
-        self->fields_of[d][self->records] =
-            count_fields(record, size, (uint8_t)delimiters[d], &ignored);
+    for (uint32_t d = 0; d < TND_CSV_DELIMITERS; d++) {
+        uint8_t delimiter = (uint8_t)delimiters[d];
+        self->fields_of[d][self->records] = count_fields(record, size, delimiter, &ignored);
+        self->numbers_of[d][self->records] = count_numbers(record, size, delimiter);
+    }
     if (self->first_file == NULL)
         self->first_file = tnd_format_string("%s", place->file);
     self->line_of[self->records++] = place->line;
@@ -116,6 +142,41 @@ static void note_division(tnd_csv_table_t *self, const uint32_t *fields)
     tnd_misfit_add(&self->uneven, &place, why);
 }
 
+/*  Whether the first records are a table by this delimiter although no name says so: all have as many
+ *  fields, and those after the first, which may be a header, have numbers or are divided by tabs. */
+static bool is_clear(const tnd_csv_table_t *self, uint32_t delimiter)
+{
+    const uint32_t *fields = self->fields_of[delimiter], *numbers = self->numbers_of[delimiter];
+    uint64_t all = 0, found = 0;
+    bool each = self->records > 1 && fields[0] > 1;
+    for (uint64_t i = 1; i < self->records; i++) {
+        if (fields[i] != fields[0])
+            return false;
+        all += fields[i];
+        found += numbers[i];
+        each = each && numbers[i] > 0;
+    }
+    bool few = each && fields[0] > 2 && delimiter != SPACES;
+    return self->records > 1 && fields[0] > 1 && (delimiter == TAB || 2 * found > all || few);
+}
+
+static bool has_numbers(const tnd_csv_table_t *self, uint32_t delimiter)
+{
+    for (uint64_t i = 0; i < self->records; i++)
+        if (self->numbers_of[delimiter][i] > 0)
+            return true;
+    return false;
+}
+
+/*  Whether a delimiter is considered: where it may be one by chance only if it is clear, and spaces only
+ *  if the best of the others has no numbers. */
+static bool may_divide(const tnd_csv_table_t *self, uint32_t delimiter, uint32_t best)
+{
+    if (delimiter == SPACES && self->count > 1 && has_numbers(self, best))
+        return false;
+    return (delimiter != SPACES && !self->guesses) || is_clear(self, delimiter);
+}
+
 /*  Finds out what separates fields. */
 static bool csv_table_look(void *context)
 {
@@ -124,13 +185,14 @@ static bool csv_table_look(void *context)
     uint64_t alike = 0, best_alike = 0;
     for (uint32_t d = 0; d < TND_CSV_DELIMITERS; d++) {
         uint32_t count = usual(self, self->fields_of[d], &alike);
-        if (count < self->count || (count == self->count && alike <= best_alike))
+        if (!may_divide(self, d, best) || count < self->count ||
+            (count == self->count && alike <= best_alike))
             continue;
         best = d;
         self->count = count;
         best_alike = alike;
     }
-    for (uint32_t d = 0; d < TND_CSV_DELIMITERS && self->count <= 1 && self->uneven.count == 0; d++)
+    for (uint32_t d = 0; d < SPACES && self->count <= 1 && self->uneven.count == 0; d++)
         if (divides_unevenly(self, self->fields_of[d]))
             note_division(self, self->fields_of[d]);
     if (self->count == 0 || self->count > FIELDS_MAX || self->uneven.count > 0)
@@ -552,14 +614,11 @@ static bool csv_table_misfits(const void *context, FILE *out)
     return some;
 }
 
-const tnd_record_table_t tnd_csv_table = {
-    .source = "csv",
-    .open = csv_table_open,
-    .take = csv_table_take,
-    .look = csv_table_look,
-    .decide = csv_table_decide,
-    .options = tnd_csv_lines_options,
-    .misfits = csv_table_misfits,
-    .print = tnd_csv_lines_print,
-    .close = csv_table_close,
-};
+#define READ_AS_CSV                                                                                \
+    .take = csv_table_take, .look = csv_table_look, .decide = csv_table_decide,                    \
+    .describe = tnd_csv_lines_describe, .options = tnd_csv_lines_options,                          \
+    .misfits = csv_table_misfits, .print = tnd_csv_lines_print, .close = csv_table_close
+
+const tnd_record_table_t tnd_csv_table = {.source = "csv", .open = csv_table_open, READ_AS_CSV};
+const tnd_record_table_t tnd_text_table = {
+    .source = "text", .reader = "csv", .open = text_table_open, READ_AS_CSV};

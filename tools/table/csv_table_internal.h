@@ -13,7 +13,7 @@
 #include "tools/table/record_table.h"
 #include "tools/table/text_classes.h"
 
-enum { TND_CSV_DELIMITERS = 4 };
+enum { TND_CSV_DELIMITERS = 5 };
 
 typedef struct {
     char head[TND_CLASS_TEXT_MAX]; /* its text in the first record; "" if that is too long */
@@ -39,10 +39,12 @@ typedef enum {
 
 typedef struct {
     uint8_t delimiter;
-    uint32_t fields_of[TND_CSV_DELIMITERS][TND_TABLE_FIRST]; /* of each of the first records */
-    bool divided, header, marked;                            /* by a byte order mark */
-    bool named;                                              /* the header names each field, once */
-    uint8_t *first;                                          /* the first record */
+    bool guesses; /* records are lines of text, perhaps no table */
+    uint32_t fields_of[TND_CSV_DELIMITERS][TND_TABLE_FIRST];  /* of each of the first records */
+    uint32_t numbers_of[TND_CSV_DELIMITERS][TND_TABLE_FIRST]; /* fields that are numbers */
+    bool divided, header, marked;                             /* by a byte order mark */
+    bool named;     /* the header names each field, once */
+    uint8_t *first; /* the first record */
     size_t first_size;
     tnd_counts_line_t counts; /* what the first line may be; until decide, it is not a record */
     bool counted;             /* and is */
@@ -64,7 +66,8 @@ typedef struct {
 /*  How a column is fed, after all records. */
 tnd_csv_use_t tnd_csv_use_of(const tnd_csv_table_t *self, const tnd_csv_column_t *field);
 
-/*  As `options` and `print` of record_table.h. */
+/*  As `describe`, `options` and `print` of record_table.h. */
+const char *tnd_csv_lines_describe(const void *context, tnd_arena_t *arena);
 const char *tnd_csv_lines_options(const void *context, tnd_arena_t *arena);
 void tnd_csv_lines_print(void *context, const char *record, FILE *out);
 

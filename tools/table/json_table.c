@@ -522,11 +522,19 @@ static void json_table_print(void *context, const char *record, FILE *out)
     free(read);
 }
 
+static const char *json_table_describe(const void *context, tnd_arena_t *arena)
+{
+    (void)context;
+    (void)arena;
+    return "JSON documents";
+}
+
 const tnd_record_table_t tnd_json_table = {
     .source = "text",
     .open = json_table_open,
     .take = json_table_take,
     .look = json_table_look,
+    .describe = json_table_describe,
     .decide = json_table_decide,
     .options = json_table_options,
     .misfits = json_table_misfits,

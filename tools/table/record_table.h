@@ -17,11 +17,14 @@ enum { TND_TABLE_FIRST = 20 };
 
 typedef struct {
     const char *source; /* whose records may be of the format: csv, text */
+    const char *reader; /* the source that reads them as such; NULL: the same */
     void *(*open)(void);
     void (*take)(void *self, const tnd_record_place_t *place, const uint8_t *record, size_t size);
     /*  After the first records.  False: they are not of the format.  The next record is the first one
      *  again. */
     bool (*look)(void *self);
+    /*  What look has found, such as "4 fields, separated by spaces". */
+    const char *(*describe)(const void *self, tnd_arena_t *arena);
     /*  After all records of `files` files.  Errors: TND_END if no columns can be made of them,
      *  TND_FAILED if the files do not fit together. */
     tnd_status_t (*decide)(void *self, size_t files, tnd_error_t *error);
@@ -36,6 +39,10 @@ typedef struct {
     void (*close)(void *self);
 } tnd_record_table_t;
 
-extern const tnd_record_table_t tnd_csv_table, tnd_json_table;
+/*  tnd_text_table: lines of text that are records of CSV. */
+extern const tnd_record_table_t tnd_csv_table, tnd_json_table, tnd_text_table;
+
+/*  The formats that records of a source may have, in the order in which they are tried; NULL: no more. */
+const tnd_record_table_t *tnd_record_table_at(const char *source, size_t index);
 
 #endif

@@ -47,7 +47,7 @@ static const tnd_option_t options[] = {
      .help = "how columns find their fields; auto: by name if the header has at least one of the "
              "names, else in their order"},
     {TND_OPTION(csv_options_t, delimiter, STRING, GRAPH), .fallback = ",",
-     .help = "what separates fields: one byte, or tab"},
+     .help = TND_CSV_DELIMITER_HELP},
     {TND_OPTION(csv_options_t, quotes, BOOL, GRAPH), .fallback = "true",
      .help = "whether fields may be in double quotes"},
     {TND_OPTION(csv_options_t, na, STRINGS, GRAPH), .fallback = "",
@@ -406,19 +406,25 @@ static size_t class_room(const csv_t *self)
     return most;
 }
 
-/*  Numbers are 1, texts `a`, classes the first; fields that are not read are empty. */
+/*  Numbers are 1, texts `a`, classes the first; fields that are not read are empty, or `-` where spaces
+ *  separate. */
 static tnd_ragged_t csv_record(const void *state, tnd_room_t *room, uint32_t *column_p)
 {
     const csv_t *self = state;
     const tnd_csv_places_t *places = &self->places;
     uint64_t last = (uint64_t)places->items[places->count - 1].place + 1, made = 0;
     uint64_t count = places->record > last ? places->record : last;
-    uint8_t *data = tnd_room_take(room, count + places->count * class_room(self), 1), *at = data;
+    bool spaces = self->delimiter == TND_CSV_SPACES;
+    uint8_t *data = tnd_room_take(room, 2 * count + places->count * class_room(self), 1);
+    uint8_t *at = data;
     for (uint64_t place = 0; place < count; place++) {
         if (place > 0)
-            *at++ = self->delimiter;
-        if (made == places->count || places->items[made].place != (int64_t)place)
+            *at++ = spaces ? ' ' : self->delimiter;
+        if (made == places->count || places->items[made].place != (int64_t)place) {
+            if (spaces)
+                *at++ = '-';
             continue;
+        }
         const tnd_field_t *field = &self->fields.items[places->items[made].field];
         if (field->classes.count > 0)
             at = put_class(self, &field->classes.items[0], at);

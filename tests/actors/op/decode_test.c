@@ -113,6 +113,14 @@ Test(decode, several_fields_of_csv_make_one_column)
     expect_csv(table, "9,1,2,3,4,5,6,7,ab", "bad");
     expect_csv(table, "9,1,2,,4,5,6,ab", "bad");
     expect_csv("fields: {x: {dtype: u16, shape: [3], default: 7}}", "1,,3", "010007000300");
+    const char *spaces = "delimiter: spaces, fields: {x: {dtype: u8, shape: [2]}, t: string}";
+    expect_csv(spaces, "1 2 ab", "0102 6162");
+    expect_csv(spaces, "\t 1 \t 2\t\tab  ", "0102 6162");
+    expect_csv(spaces, " 1 2 \"a b \" ", "0102 61206220");
+    expect_csv(spaces, "1 2", "bad");
+    expect_csv(spaces, "1 2 a b", "bad");
+    expect_csv(spaces, "1 2 \"a\"b", "bad");
+    expect_csv(spaces, "  ", "bad");
     expect_csv("fields: {x: {dtype: u8, shape: [2]}, y: u8}, select: [1, 3, 4]", "0,1,2,3,4,5",
                "0103 04");
     expect_csv("fields: {x: {dtype: f32, shape: [2], default: nan}}, na: [NA, '?']", "?,NA",

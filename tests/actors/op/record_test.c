@@ -10,6 +10,9 @@ static const char *const decoders[] = {
     "a.b}, w: {dtype: u8, path: a.c}, r: {dtype: i64, ragged: true}}}}",
     "{decode_csv: {column: record, fields: {x: f32, t: string, y: i64}}}",
     "{decode_csv: {column: record, delimiter: ';', fields: {x: f32, t: string}, select: [1, 4]}}",
+    "{decode_csv: {column: record, delimiter: spaces, fields: {x: f32, t: string, c: {dtype: u8, "
+    "classes: "
+    "['a b']}}, select: [1, 4, 6]}}",
     "{decode_raw: {column: record, to: i16, shape: [3, 5]}}",
     "{decode_raw: {column: record, to: f64}}",
     "{decode_npy: {column: record, dtype: f32, shape: [3, 5]}}",
