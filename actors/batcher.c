@@ -73,13 +73,15 @@ static tnd_status_t batcher_derive(const tnd_plan_t *plan, const tnd_instance_t 
     uint32_t column;
     (void)plan, (void)call;
     if (options->bucket != NULL) {
-        TND_TRY(tnd_plan_buckets_column(options->bucket, &stream->fed, &column, error));
+        TND_TRY(tnd_plan_buckets_column(options->bucket, &stream->fed.schema, &column, error));
         stream->measured = column + 1;
     }
     stream->joined = stream->fed;
     if (options->pack != NULL) {
-        TND_TRY(tnd_plan_pack_schema(options->pack, &stream->joined, &stream->fed, error));
-        stream->measured = (uint32_t)tnd_schema_find(&stream->joined, options->pack->column) + 1;
+        TND_TRY(tnd_plan_pack_schema(options->pack, &stream->joined.schema, &stream->fed.schema,
+                                     error));
+        stream->measured =
+            (uint32_t)tnd_schema_find(&stream->joined.schema, options->pack->column) + 1;
     }
     stream->spans = options->span_epochs;
     stream->batch_ragged = options->bytes;
@@ -93,11 +95,11 @@ static tnd_status_t batcher_fits(const tnd_instance_t *instance, const tnd_strea
                                  tnd_error_t *error)
 {
     const tnd_batcher_options_t *options = instance->options;
-    for (uint32_t c = 0; c < stream->fed.count; c++) {
+    for (uint32_t c = 0; c < stream->fed.schema.count; c++) {
         uint64_t value;
-        if (stream->fed.columns[c].ragged)
-            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(options), &stream->fed.columns[c],
-                                  &value, error));
+        if (stream->fed.schema.columns[c].ragged)
+            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(options),
+                                  &stream->fed.schema.columns[c], &value, error));
     }
     return TND_OK;
 }
@@ -136,10 +138,10 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->silent = config->feed == TND_FEED_PIECES && lane > 0;
     if (batcher->bucketed)
         batcher->batches =
-            tnd_bucket_batches_new(options, &batcher->stream->fed, batcher->block_pool);
+            tnd_bucket_batches_new(options, &batcher->stream->fed.schema, batcher->block_pool);
     if (options->pack != NULL)
-        batcher->packed = tnd_packed_batches_new(options, &batcher->stream->joined,
-                                                 &batcher->stream->fed, batcher->block_pool);
+        batcher->packed = tnd_packed_batches_new(options, &batcher->stream->joined.schema,
+                                                 &batcher->stream->fed.schema, batcher->block_pool);
     batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(config));
     batcher->machine = tnd_batcher_core_init(batcher->machine_memory, config);
     return TND_OK;
@@ -166,7 +168,7 @@ static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_bad_rec
 static void report_poison_row(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
 {
     char why[160];
-    tnd_bad_way_t way = batcher->stream->bad_made;
+    tnd_bad_way_t way = batcher->stream->bad.made;
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const char *worker = "worker";
     for (uint32_t i = 0; i < plan->instance_count; i++)
@@ -192,7 +194,7 @@ static void report_long_row(batcher_t *batcher, tnd_actor_t *self, const tnd_msg
 {
     const tnd_bucket_options_t *bucket =
         ((const tnd_batcher_options_t *)tnd_actor_options(self))->bucket;
-    tnd_bad_way_t way = batcher->stream->bad_read;
+    tnd_bad_way_t way = batcher->stream->bad.read;
     char what[160], why[256];
     snprintf(what, sizeof what,
              "`%.60s` is as long as the last bound, %.0f, or longer: `pad: bound` cannot pad it",
@@ -300,7 +302,7 @@ static tnd_status_t take_block(batcher_t *batcher, tnd_actor_t *self, const tnd_
     tnd_count(&statistics->blocks_in, 1);
     tnd_count(&statistics->bytes_in, msg->block.bytes);
     if (msg->block.bad_count > 0 && msg->generation == batcher->generation && !batcher->silent)
-        tnd_bad_records_note(&batcher->bad_records, &msg->block, batcher->stream->bad_made);
+        tnd_bad_records_note(&batcher->bad_records, &msg->block, batcher->stream->bad.made);
     TND_TRY(tnd_batcher_core_block(batcher->machine, msg, error));
     say_go(batcher, self, msg);
     return TND_OK;
@@ -404,7 +406,7 @@ static tnd_status_t check_bytes(batcher_t *batcher, const tnd_actor_t *self,
 static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effect)
 {
     tnd_slice_t *slice =
-        tnd_block_pool_slice(batcher->block_pool, &batcher->stream->fed, &effect->msg.slice,
+        tnd_block_pool_slice(batcher->block_pool, &batcher->stream->fed.schema, &effect->msg.slice,
                              effect->pieces, effect->piece_count);
     effect->msg.slice.payload = slice;
     tnd_statistics_t *statistics = tnd_actor_statistics(self);

@@ -80,19 +80,14 @@ static tnd_status_t cache_derive(const tnd_plan_t *plan, const tnd_instance_t *i
                         "a store in a folder needs lanes that have samples of their own; set "
                         "`shard: file` on the reader, or use `store: memory`");
     if (stream->drawn != NULL && !options->freeze)
-        return tnd_fail_about(error, stream->drawn,
+        return tnd_fail_about(error, stream->drawn->value,
                               "`%s` makes other rows in each epoch, and the cache after it would "
                               "repeat those of one; move it to a preprocessor after the cache, or "
                               "set `freeze: true` on the cache",
-                              stream->drawn_by);
+                              stream->drawn->table->name);
     stream->frozen = stream->drawn != NULL;
     stream->caches = true;
-    stream->cached_numeric = stream->numeric;
-    stream->before_cache = false;
     stream->cached = stream->fed;
-    stream->cached_rows_max = stream->rows_max;
-    stream->cached_growth_max = stream->growth_max;
-    stream->cached_operations = stream->operations;
     return TND_OK;
 }
 
@@ -136,7 +131,7 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
         tnd_memory_estimate_add(
             estimate, name,
             tnd_sample_files_list_bytes(samples) +
-                tnd_sample_writer_bytes(&stream->cached, samples,
+                tnd_sample_writer_bytes(&stream->cached.schema, samples,
                                         tnd_stream_lane_count(stream, instance->lane),
                                         options->limit),
             "where the rows of %" PRIu64 " samples are, and rows to write", samples);
@@ -147,10 +142,10 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
                             "blocks that wait until they are sent");
     tnd_memory_estimate_add(
         estimate, name,
-        rows * stream->cached_rows_max *
-                ((1 + 2 * (uint64_t)tnd_schema_ragged(&stream->cached)) * sizeof(uint64_t) +
+        rows * stream->cached.rows_max *
+                ((1 + 2 * (uint64_t)tnd_schema_ragged(&stream->cached.schema)) * sizeof(uint64_t) +
                  sizeof(uint32_t)) +
-            tnd_mixed_block_lists(&stream->cached, rows * stream->cached_rows_max),
+            tnd_mixed_block_lists(&stream->cached.schema, rows * stream->cached.rows_max),
         "which rows are in %" PRIu64 " rows of blocks", rows);
     if (tnd_plan_goes_out(plan, index))
         tnd_memory_estimate_add(estimate, name, window.open_held,
@@ -237,7 +232,7 @@ static void begin_writing(cache_t *cache, tnd_actor_t *self)
 {
     const tnd_cache_options_t *options = tnd_actor_options(self);
     tnd_sample_writer_config_t config = {.folder = cache->folder,
-                                         .schema = &cache->stream->cached,
+                                         .schema = &cache->stream->cached.schema,
                                          .samples = samples_of(cache->stream, cache->lane),
                                          .needed = needed_of(cache->stream, cache->lane),
                                          .positions =
@@ -257,7 +252,7 @@ static void open_folder(cache_t *cache, tnd_actor_t *self, const char *dir)
     tnd_error_t why;
     cache->folder = tnd_store_folder(tnd_actor_plan(self), tnd_actor_id(self), cache->stream, dir);
     if (access(cache->folder, F_OK) == 0) {
-        if (tnd_sample_files_open(&cache->files, cache->folder, &cache->stream->cached,
+        if (tnd_sample_files_open(&cache->files, cache->folder, &cache->stream->cached.schema,
                                   samples_of(cache->stream, cache->lane), &why) == TND_OK)
             return;
         warn(self, "its store is damaged, and is made again", why.text);
@@ -271,7 +266,7 @@ static void publish(cache_t *cache, tnd_actor_t *self)
     tnd_error_t why;
     tnd_status_t status = tnd_sample_writer_publish(cache->writer, &why);
     if (status == TND_OK)
-        status = tnd_sample_files_open(&cache->files, cache->folder, &cache->stream->cached,
+        status = tnd_sample_files_open(&cache->files, cache->folder, &cache->stream->cached.schema,
                                        samples_of(cache->stream, cache->lane), &why);
     if (status != TND_OK)
         give_up(cache, self, why.text);
@@ -294,7 +289,7 @@ static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *erro
     cache->before = tnd_peers_before(self, TND_ROLE_NONE);
     cache->after = tnd_peers_after(self, TND_ROLE_NONE);
     if (folder_of(options) == NULL)
-        cache->store = tnd_sample_store_new(&cache->stream->cached,
+        cache->store = tnd_sample_store_new(&cache->stream->cached.schema,
                                             samples_of(cache->stream, cache->lane), options->limit);
     tnd_sample_order_config_t order =
         tnd_sample_order_planned(plan, tnd_actor_instance(self)->chain, cache->lane, cache->stream);
@@ -490,7 +485,7 @@ static tnd_status_t make_block(cache_t *cache, tnd_actor_t *self, const tnd_effe
     uint32_t count = ticket->ticket.count;
     const uint64_t *samples =
         find_samples(cache, ticket->ticket.epoch, ticket->ticket.first, count);
-    tnd_block_t *block = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
+    tnd_block_t *block = tnd_block_pool_take(cache->block_pool, &cache->stream->cached.schema);
     tnd_status_t status =
         fill_block(cache, samples, &count, ticket->ticket.budget, &ragged, block, error);
     if (status != TND_OK) {
@@ -519,7 +514,7 @@ static tnd_status_t mix_block(cache_t *cache, tnd_actor_t *self, tnd_block_t *ma
     const tnd_block_note_t *note = &made->note;
     uint64_t began = tnd_actor_now(self), ragged;
     uint32_t held = find_held(cache, note->epoch, note->first, note->count), count = held;
-    tnd_block_t *stored = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
+    tnd_block_t *stored = tnd_block_pool_take(cache->block_pool, &cache->stream->cached.schema);
     tnd_status_t status =
         fill_block(cache, cache->samples, &count, UINT64_MAX, &ragged, stored, error);
     tnd_block_seal(stored);

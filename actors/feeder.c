@@ -50,9 +50,10 @@ static tnd_status_t feeder_derive(const tnd_plan_t *plan, const tnd_instance_t *
     const tnd_feeder_options_t *chosen = instance->options;
     (void)plan, (void)call;
     stream->shown = stream->fed;
-    return chosen->cast == NULL ? TND_OK
-                                : tnd_cast_columns_schema(&chosen->cast->columns, &stream->fed,
-                                                          &stream->shown, error);
+    return chosen->cast == NULL
+               ? TND_OK
+               : tnd_cast_columns_schema(&chosen->cast->columns, &stream->fed.schema,
+                                         &stream->shown.schema, error);
 }
 
 /*  Of each step that may have a slot once a user changed `depth`, one slice a replica. */
@@ -102,7 +103,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     }
     tnd_feed_facts_t facts = {
         .name = feeder->own->actor,
-        .schema = &feeder->stream->shown,
+        .schema = &feeder->stream->shown.schema,
         .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,

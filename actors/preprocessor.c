@@ -94,15 +94,12 @@ static tnd_status_t check_draws(const tnd_preprocessor_options_t *options, const
     if (drawn < 0)
         return TND_OK;
     const tnd_part_t *part = &options->ops.items[drawn];
-    if (stream->caches && stream->cached_rows_max > 1)
+    if (stream->caches && stream->cached.rows_max > 1)
         return tnd_fail_about(error, part->value,
                               "`%s` is random, and the cache before it stores several rows of a "
                               "sample; move the operation that makes them after the cache",
                               part->table->name);
-    if (stream->before_cache) {
-        stream->drawn = part->value;
-        stream->drawn_by = part->table->name;
-    }
+    stream->drawn = part;
     return TND_OK;
 }
 
@@ -113,24 +110,25 @@ static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instan
     const tnd_preprocessor_options_t *options = instance->options;
     const tnd_op_scope_t scope = scope_of(plan, stream, NULL);
     tnd_chain_t *chain = NULL;
-    TND_TRY(
-        tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, &scope, call, error));
+    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed.schema, &scope, call,
+                           error));
     if (check_draws(options, chain, stream, error) != TND_OK) {
         tnd_chain_close(&chain);
         return TND_FAILED;
     }
     /* Of several preprocessors the one that does most about bad rows. */
-    if ((tnd_bad_way_t)options->on_error > stream->bad_made)
-        stream->bad_made = (tnd_bad_way_t)options->on_error;
-    stream->operations += (uint32_t)options->ops.count;
-    stream->fed = *tnd_chain_schema(chain);
-    stream->rows_max *= tnd_chain_rows_max(chain);
-    stream->growth_max *= tnd_chain_growth_max(chain);
-    stream->growth_usual *= tnd_chain_growth_usual(chain);
-    stream->numeric = stream->numeric * UINT64_C(0x9e3779b97f4a7c15) ^ tnd_chain_probe(chain);
-    stream->caps |= tnd_chain_caps(chain);
-    stream->tables += tnd_chain_loaded(chain);
-    stream->decoding += tnd_chain_decoding(chain);
+    if ((tnd_bad_way_t)options->on_error > stream->bad.made)
+        stream->bad.made = (tnd_bad_way_t)options->on_error;
+    stream->fed.operations += (uint32_t)options->ops.count;
+    stream->fed.schema = *tnd_chain_schema(chain);
+    stream->fed.rows_max *= tnd_chain_rows_max(chain);
+    stream->fed.growth_max *= tnd_chain_growth_max(chain);
+    stream->fed.growth_usual *= tnd_chain_growth_usual(chain);
+    stream->fed.numeric =
+        stream->fed.numeric * UINT64_C(0x9e3779b97f4a7c15) ^ tnd_chain_probe(chain);
+    stream->work.caps |= tnd_chain_caps(chain);
+    stream->work.tables += tnd_chain_loaded(chain);
+    stream->work.decoding += tnd_chain_decoding(chain);
     tnd_chain_close(&chain);
     return TND_OK;
 }
@@ -181,9 +179,9 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
         tnd_memory_estimate_add(estimate, instance->name, tnd_sample_order_bytes(&order),
                                 "the order of rows of lane %" PRIu32, lane);
     }
-    tnd_memory_estimate_add(estimate, instance->name, stream->tables,
+    tnd_memory_estimate_add(estimate, instance->name, stream->work.tables,
                             "tables and interpreters of its operations");
-    tnd_memory_estimate_add_allowed(estimate, instance->name, "max_pixels", stream->decoding,
+    tnd_memory_estimate_add_allowed(estimate, instance->name, "max_pixels", stream->work.decoding,
                                     "a picture while it is decoded (`max_pixels:`)");
     tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,
                             "one block of %" PRIu64 " rows %sgoing out", rows,
@@ -241,7 +239,8 @@ static tnd_status_t open_chain(preprocessor_t *worker, tnd_actor_t *self, tnd_er
 {
     const tnd_preprocessor_options_t *options = tnd_actor_options(self);
     const tnd_topology_actor_t *written = tnd_actor_instance(self)->written;
-    const tnd_schema_t *in = worker->cached ? &worker->stream->cached : &worker->stream->read;
+    const tnd_schema_t *in =
+        worker->cached ? &worker->stream->cached.schema : &worker->stream->read.schema;
     tnd_status_t status = tnd_chain_open(&worker->chain, &options->ops, skips(options), in,
                                          &worker->scope, NULL, error);
     if (status != TND_OK && written != NULL)
@@ -416,7 +415,7 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     tnd_chain_key_t key = {.seed = worker->stream->seed,
                            .lanes = worker->stream->lanes,
                            .samples = find_samples(worker, &in->note),
-                           .operation = worker->cached ? worker->stream->cached_operations : 0,
+                           .operation = worker->cached ? worker->stream->cached.operations : 0,
                            .who = tnd_actor_instance(self)->actor,
                            .way = worker->way};
     fit_pool(worker, in->note.rows);

@@ -135,15 +135,15 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
 {
     const tnd_reader_options_t *options = instance->options;
     (void)plan, (void)call;
-    stream->bad_read = (tnd_bad_way_t)options->on_error;
-    TND_TRY(read_limit(options, &stream->bad_limit, error));
+    stream->bad.read = (tnd_bad_way_t)options->on_error;
+    TND_TRY(read_limit(options, &stream->bad.limit, error));
     stream->epochs = (uint32_t)options->epochs;
     bool written = options->part == NULL;
     stream->skip = written ? options->skip : 0;
     stream->take = written && options->take != UINT64_MAX ? options->take : 0;
     stream->repeat = written ? options->repeat : 1;
+    stream->read.numeric = tnd_source_spec_of(options->source.table)->build;
     stream->fed = stream->read;
-    stream->numeric = tnd_source_spec_of(options->source.table)->build;
     tnd_places_fault_t refused; /* which the check reports */
     if (written)
         tnd_order_list(&options->order, stream->seed, &stream->order);
@@ -159,7 +159,7 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
     TND_TRY(check_order(options, stream, error));
     const tnd_source_spec_t *source = tnd_source_spec_of(options->source.table);
     stream->sized = source->custom == NULL && tnd_source_of(source)->sizes != NULL &&
-                    !stream->sequential && tnd_schema_ragged(&stream->read) > 0;
+                    !stream->sequential && tnd_schema_ragged(&stream->read.schema) > 0;
     stream->budget = 0;
     return check_window(stream, error);
 }
@@ -197,10 +197,10 @@ static uint64_t recall_of(const tnd_plan_t *plan, uint32_t index, const tnd_stre
 static uint64_t copied_bytes(const tnd_stream_t *stream, const tnd_lane_window_t *window,
                              uint64_t rows)
 {
-    uint64_t longest = tnd_schema_ragged_bytes(&stream->read);
+    uint64_t longest = tnd_schema_ragged_bytes(&stream->read.schema);
     if (stream->budget == 0 || stream->copied < longest)
         return stream->copied * rows;
-    bool waits = tnd_schema_ragged(&stream->fed) > 0;
+    bool waits = tnd_schema_ragged(&stream->fed.schema) > 0;
     uint64_t waiting = rows > window->open ? rows - window->open : 0;
     return (stream->copied - longest) * rows + window->open_held + (waits ? waiting * longest : 0);
 }
@@ -220,18 +220,18 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint32_t readers = tnd_plan_alike(plan, index);
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) / readers + window.block_rows;
-    size_t row_bytes = tnd_schema_row_bytes(&stream->read);
+    size_t row_bytes = tnd_schema_row_bytes(&stream->read.schema);
     tnd_memory_estimate_add(estimate, name, tnd_reader_core_bytes(&core), "its list of tickets");
     const tnd_sample_order_config_t order = {.shuffle = (tnd_shuffle_t)options->shuffle,
                                              .stream = stream,
                                              .lane = instance->lane,
-                                             .file_count = stream->files,
+                                             .file_count = stream->own.files,
                                              .recall = recall_of(plan, index, stream)};
     if (stream->order.count > 0)
         tnd_memory_estimate_add(estimate, name, tnd_sample_order_bytes(&order),
                                 "the order of rows");
     if (is_first_here(plan, index)) {
-        tnd_memory_estimate_add(estimate, name, stream->loaded,
+        tnd_memory_estimate_add(estimate, name, stream->own.loaded,
                                 "interpreters, or data that cannot be used as stored in its files");
         tnd_adaptation_memory(plan, instance, stream, estimate);
     }
@@ -243,9 +243,9 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     bool writes = tnd_source_of(source)->read == NULL || stream->sequential;
     if (writes)
         tnd_memory_estimate_add(estimate, name,
-                                (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
+                                (row_bytes + tnd_schema_list_bytes(&stream->read.schema)) * rows,
                                 "the rows of these blocks, which the source writes");
-    if (tnd_source_of(source)->read == NULL && stream->source_caps == 0)
+    if (tnd_source_of(source)->read == NULL && stream->own.caps == 0)
         tnd_memory_estimate_add_allowed(
             estimate, name, "retain", options->retain_bytes,
             "the last rows of a source that can be read only once (`retain:`)");
@@ -254,7 +254,7 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
         tnd_memory_estimate_add(
             estimate, name,
             stream->budget > 0 ? window.open_held
-                               : blocks * tnd_plan_packed(&stream->read, window.block_rows),
+                               : blocks * tnd_plan_packed(&stream->read.schema, window.block_rows),
             "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
             window.block_rows);
     }

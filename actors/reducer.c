@@ -35,7 +35,7 @@ static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_strea
     const tnd_collective_ops_t *ops;
     int column;
     TND_TRY(tnd_reduction_through(options, &ops, error));
-    return tnd_reduction_weight_column(options, &stream->fed, &column, error);
+    return tnd_reduction_weight_column(options, &stream->fed.schema, &column, error);
 }
 
 static void reducer_check(const tnd_instance_t *own, const tnd_plan_t *plan,

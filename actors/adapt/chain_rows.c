@@ -87,7 +87,7 @@ static tnd_status_t open_some(tnd_chain_rows_t *self, size_t from, size_t to,
 tnd_status_t tnd_chain_rows_open(tnd_chain_rows_t *self, size_t count, tnd_chain_t **chain_p,
                                  tnd_error_t *error)
 {
-    return open_some(self, 0, count, &self->stream->read, false, chain_p, error);
+    return open_some(self, 0, count, &self->stream->read.schema, false, chain_p, error);
 }
 
 /*  Whether there is a checkpoint to resume from; a host without the folder sees none. */
@@ -238,7 +238,7 @@ static tnd_status_t check_draws(tnd_chain_rows_t *self, const tnd_chain_pass_t *
 static tnd_status_t open_strand(tnd_chain_rows_t *self, const tnd_chain_pass_t *pass,
                                 tnd_chain_strand_t *strand, tnd_error_t *error)
 {
-    const tnd_schema_t *in = &self->stream->read;
+    const tnd_schema_t *in = &self->stream->read.schema;
     size_t from = 0, made = 0;
     strand->block_pool = tnd_block_pool_new();
     strand->seed = self->plan->seed;
@@ -312,7 +312,7 @@ tnd_status_t tnd_chain_pass_hash(tnd_chain_rows_t *self, const tnd_chain_pass_t 
 size_t tnd_chain_pass_bytes(const tnd_chain_rows_t *self)
 {
     uint64_t rows = tnd_stream_positions(self->stream);
-    uint64_t all = tnd_schema_row_bytes(&self->stream->read);
+    uint64_t all = tnd_schema_row_bytes(&self->stream->read.schema);
     if (rows != TND_UNKNOWN && __builtin_mul_overflow(all, rows, &all))
         all = UINT64_MAX;
     /* What comes in, and what comes out at each stop. */

@@ -61,7 +61,7 @@ static tnd_status_t fail_unknown(const partition_t *self, const tnd_schema_t *ma
 {
     char read[160], last[160];
     return fail(self, error, "unknown column; the source has %s%s%s",
-                tnd_schema_text(&self->stream.read, read, sizeof read),
+                tnd_schema_text(&self->stream.read.schema, read, sizeof read),
                 self->chain.count > 0 ? ", and the operations make of it " : "",
                 self->chain.count > 0 ? tnd_schema_text(made, last, sizeof last) : "");
 }

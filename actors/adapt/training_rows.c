@@ -149,7 +149,7 @@ tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan
 
 uint32_t tnd_training_rows_limit(tnd_training_rows_t *self, size_t made)
 {
-    size_t bytes = tnd_most(tnd_schema_row_bytes(&self->stream.read), made) + 1;
+    size_t bytes = tnd_most(tnd_schema_row_bytes(&self->stream.read.schema), made) + 1;
     self->at_once = (uint32_t)tnd_least(TND_TRAINING_BLOCK_BYTES / bytes + 1, ROWS_MAX);
     return self->at_once;
 }
@@ -182,7 +182,7 @@ uint64_t tnd_training_rows_hash(const tnd_training_rows_t *self)
     const uint64_t rows[] = {self->identity,           self->all,
                              self->stream.skip,        self->stream.take,
                              self->stream.by_file,     (uint64_t)self->options.on_error,
-                             self->stream.order.count, tnd_schema_hash(&self->stream.read)};
+                             self->stream.order.count, tnd_schema_hash(&self->stream.read.schema)};
     uint64_t hash = XXH3_64bits(rows, sizeof rows);
     hash = XXH3_64bits_withSeed(self->stream.order.maps,
                                 self->stream.order.count * sizeof self->stream.order.maps[0], hash);

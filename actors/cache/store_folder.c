@@ -59,8 +59,8 @@ char *tnd_store_folder(const tnd_plan_t *plan, uint32_t index, const tnd_stream_
     fprintf(out, "store %d\n", STORE_VERSION);
     print_upstream(plan, instance->chain, out);
     fprintf(out, "count %" PRIu64 "\ndata %016" PRIx64 "\nnumeric %016" PRIx64 "\n", stream->count,
-            stream->data, stream->cached_numeric);
-    fprintf(out, "schema %016" PRIx64 "\n", tnd_schema_hash(&stream->cached));
+            stream->data, stream->cached.numeric);
+    fprintf(out, "schema %016" PRIx64 "\n", tnd_schema_hash(&stream->cached.schema));
     if (stream->frozen)
         fprintf(out, "seed %" PRIu64 "\n", stream->seed);
     if (stream->by_file)

@@ -193,13 +193,13 @@ tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tn
                                                 const tnd_stream_t *stream)
 {
     return (tnd_slot_layout_config_t){
-        .schema = &stream->fed,
+        .schema = &stream->fed.schema,
         .rows_max = rows_of(plan, own, batcher),
         .form = batcher->ragged == TND_RAGGED_PACK              ? TND_SLOT_PACKED
                 : batcher->bytes > 0 || batcher->bucket != NULL ? TND_SLOT_PADDED
                                                                 : TND_SLOT_SPREAD,
         .ragged_max =
-            tnd_plan_ragged_most(batcher, &stream->fed, plan->chains[own->chain].replicas),
+            tnd_plan_ragged_most(batcher, &stream->fed.schema, plan->chains[own->chain].replicas),
     };
 }
 
@@ -209,7 +209,8 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
 {
     const tnd_feeder_options_t *options = own->options;
     uint64_t rows = rows_of(plan, own, batcher) * own->replica_count;
-    return tnd_gather_threads(options->gather, tnd_plan_batch_bytes(batcher, &stream->fed, rows));
+    return tnd_gather_threads(options->gather,
+                              tnd_plan_batch_bytes(batcher, &stream->fed.schema, rows));
 }
 
 /*  Other chains are left out. */
@@ -240,7 +241,8 @@ static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
                                 const tnd_stream_t *stream)
 {
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
-    uint64_t row = tnd_schema_row_bytes(&stream->joined) + tnd_schema_list_bytes(&stream->joined);
+    uint64_t row = tnd_schema_row_bytes(&stream->joined.schema) +
+                   tnd_schema_list_bytes(&stream->joined.schema);
     uint64_t block = stream->budget == 0 ? window.block_rows * row : window.made_most;
     return 2 * block;
 }
@@ -261,7 +263,7 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
 {
     const tnd_feeder_options_t *options = own->options;
     tnd_slot_layout_config_t config = *fed;
-    config.schema = &stream->shown;
+    config.schema = &stream->shown.schema;
     tnd_slot_layout_t shown = tnd_slot_layout_of(&config), raw = tnd_slot_layout_of(fed);
     uint64_t cast = 0;
     for (uint32_t i = 0, replicas; i < own->replica_count; i += replicas) {
@@ -341,14 +343,15 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
                                 "the parts that %" PRIu32 " threads gather", threads);
     estimate->threads += threads - 1;
     uint64_t batch = own->replica_count * rows;
-    uint64_t coming = (depth + options->spare) * (tnd_plan_batch_bytes(cut, &stream->fed, batch) +
-                                                  batch * tnd_schema_list_bytes(&stream->fed));
+    uint64_t coming =
+        (depth + options->spare) * (tnd_plan_batch_bytes(cut, &stream->fed.schema, batch) +
+                                    batch * tnd_schema_list_bytes(&stream->fed.schema));
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to != index || edge->transport != TND_TRANSPORT_INPROC)
             continue;
         if (tnd_plan_copies(cut))
-            coming = (depth + options->spare + 1) * tnd_plan_copied_bytes(cut, &stream->fed);
+            coming = (depth + options->spare + 1) * tnd_plan_copied_bytes(cut, &stream->fed.schema);
         else
             coming += bytes_of_blocks(plan, edge->from, stream);
     }

@@ -79,7 +79,8 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
             tnd_feeder_plan_device(plan, feeder->own, feeder->own->replica_first + i);
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
         TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
-                                            &feeder->stream->fed, &feeder->weights[r], error));
+                                            &feeder->stream->fed.schema, &feeder->weights[r],
+                                            error));
     const tnd_collective_ops_t *collective;
     TND_TRY(tnd_reduction_through_of_feeder(plan, (uint32_t)(feeder->own - plan->instances),
                                             &collective, error));
@@ -87,19 +88,19 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     tnd_slot_layout_config_t layout =
         tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
     if (feeder->buckets.rule.bounded) {
-        TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed, &layout.deciding,
-                                        error));
-        layout.bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed);
+        TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed.schema,
+                                        &layout.deciding, error));
+        layout.bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed.schema);
         layout.bounds = feeder->buckets.bounds;
         layout.bound_count = feeder->buckets.rule.count - 1;
     }
-    TND_TRY(read_pads(batcher, &feeder->stream->fed, feeder->pads, error));
+    TND_TRY(read_pads(batcher, &feeder->stream->fed.schema, feeder->pads, error));
     if (feeder->options->cast != NULL)
         tnd_cast_columns_make(&feeder->casts, &feeder->options->cast->columns,
-                              &feeder->stream->fed);
+                              &feeder->stream->fed.schema);
     tnd_device_workers_config_t config = {
         .name = feeder->name,
-        .schema = &feeder->stream->fed,
+        .schema = &feeder->stream->fed.schema,
         .replicas = chain->replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
@@ -109,7 +110,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,
         .further = tnd_feeder_plan_further(plan, feeder->own, feeder->stream, &layout),
-        .shown = &feeder->stream->shown,
+        .shown = &feeder->stream->shown.schema,
         .casts = feeder->casts.any ? feeder->casts.by_column : NULL,
         .device = tnd_feeder_plan_device_config(feeder->options),
         .rows_max = layout.rows_max,
@@ -146,7 +147,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     tnd_batch_slots_config_t slots = {
         .name = feeder->name,
         .workers = feeder->workers,
-        .schema = &feeder->stream->fed,
+        .schema = &feeder->stream->fed.schema,
         .statistics = feeder->statistics,
         .depth = config.depth,
         .first = config.first,

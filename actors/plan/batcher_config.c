@@ -19,8 +19,8 @@ static uint32_t limited(uint64_t rows)
 /*  Whether every position of every lane is one row for certain; then how many an epoch has. */
 static bool know_rows(const tnd_stream_t *stream, uint32_t lanes, uint64_t rows[TND_LANES_MAX])
 {
-    bool exact = (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0 &&
-                 stream->bad_read == TND_BAD_STOP && stream->bad_made == TND_BAD_STOP;
+    bool exact = (stream->work.caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0 &&
+                 stream->bad.read == TND_BAD_STOP && stream->bad.made == TND_BAD_STOP;
     for (uint32_t lane = 0; lane < lanes; lane++) {
         rows[lane] = tnd_stream_lane_count(stream, lane);
         exact = exact && rows[lane] != TND_UNKNOWN;

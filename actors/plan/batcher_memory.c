@@ -17,7 +17,7 @@ enum { BLOCK_BYTES = 1024 };
 static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *window,
                         const char *name, tnd_memory_estimate_t *estimate)
 {
-    if ((stream->caps & TND_OP_DROPS) != 0)
+    if ((stream->work.caps & TND_OP_DROPS) != 0)
         tnd_memory_estimate_add(
             estimate, name, window->wanted * (window->held + BLOCK_BYTES),
             "blocks of which operations left little, until there are rows for a batch");
@@ -72,7 +72,7 @@ void tnd_batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream
     if (comes_in)
         tnd_memory_estimate_add(estimate, instance->name, window.open_held,
                                 "the same blocks while they are received");
-    need_batches(options, &stream->fed, instance->name, estimate);
+    need_batches(options, &stream->fed.schema, instance->name, estimate);
     uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
     if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
         return;
@@ -81,10 +81,10 @@ void tnd_batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream
         tnd_split_rows((tnd_split_t)options->split, size, size, (uint32_t)options->replicas, 0);
     if (tnd_plan_copies(options))
         tnd_memory_estimate_add(estimate, instance->name,
-                                depth * tnd_plan_copied_bytes(options, &stream->fed),
+                                depth * tnd_plan_copied_bytes(options, &stream->fed.schema),
                                 "%" PRIu64 " batches of %s until they are sent", depth,
                                 options->bucket != NULL ? "buckets" : "packed rows");
     tnd_memory_estimate_add(estimate, instance->name,
-                            depth * packed_batch(options, &stream->fed, share),
+                            depth * packed_batch(options, &stream->fed.schema, share),
                             "%" PRIu64 " batches while they are sent", depth);
 }

@@ -203,10 +203,10 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         window.blocks = BLOCKS_STRAIGHT;
     /* Rows as they leave a cache count as those that are read. */
     uint64_t read_bytes =
-        tnd_most(tnd_schema_row_bytes(&stream->read), tnd_stream_cached_max(stream));
+        tnd_most(tnd_schema_row_bytes(&stream->read.schema), tnd_stream_cached_max(stream));
     uint64_t made_bytes = tnd_stream_made_max(stream);
     uint64_t read_ragged =
-        tnd_most(tnd_schema_ragged_bytes(&stream->read), tnd_stream_cached_ragged(stream));
+        tnd_most(tnd_schema_ragged_bytes(&stream->read.schema), tnd_stream_cached_ragged(stream));
     uint64_t made_ragged = tnd_stream_made_ragged(stream);
     bool budgeted = stream->budget > 0;
     if (budgeted)
@@ -225,13 +225,14 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                : tnd_batch_room_bytes(tnd_plan_batch_size(options),
                                       (tnd_remainder_t)options->remainder, made_bytes, made_ragged,
                                       budgeted ? options->bytes : 0);
-    bool marked =
-        (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
-    uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
-                         stream->rows_max * tnd_schema_list_bytes(&stream->joined);
-    uint64_t read_list = tnd_most(
-        tnd_schema_list_bytes(&stream->read),
-        stream->caches ? stream->cached_rows_max * tnd_schema_list_bytes(&stream->cached) : 0);
+    bool marked = (stream->work.caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 ||
+                  stream->bad.read != TND_BAD_STOP;
+    uint64_t made_list = (marked ? stream->joined.rows_max * sizeof(uint32_t) : 0) +
+                         stream->joined.rows_max * tnd_schema_list_bytes(&stream->joined.schema);
+    uint64_t read_list = tnd_most(tnd_schema_list_bytes(&stream->read.schema),
+                                  stream->caches ? stream->cached.rows_max *
+                                                       tnd_schema_list_bytes(&stream->cached.schema)
+                                                 : 0);
     uint64_t made = made_bytes + made_list, read = read_bytes + read_list;
     window.held = budgeted || made > read ? made : read;
     if (budgeted) {

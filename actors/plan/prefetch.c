@@ -30,7 +30,7 @@ static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
     uint64_t size = tnd_plan_batch_size(batcher);
     uint64_t share =
         tnd_split_rows((tnd_split_t)batcher->split, size, size, (uint32_t)batcher->replicas, 0);
-    uint64_t step = tnd_plan_batch_bytes(batcher, &stream->fed, share * replicas);
+    uint64_t step = tnd_plan_batch_bytes(batcher, &stream->fed.schema, share * replicas);
     uint64_t depth = bytes / (step > 0 ? step : 1);
     return depth < AUTO_LEAST ? AUTO_LEAST : depth > AUTO_MOST ? AUTO_MOST : (uint32_t)depth;
 }

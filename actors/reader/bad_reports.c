@@ -18,7 +18,7 @@ enum { AT_ONCE = 256 };
 /*  Whether the chain of this reader writes bad records to the quarantine. */
 static bool has_quarantine(const tnd_stream_t *stream)
 {
-    return stream->bad_read == TND_BAD_QUARANTINE || stream->bad_made == TND_BAD_QUARANTINE;
+    return stream->bad.read == TND_BAD_QUARANTINE || stream->bad.made == TND_BAD_QUARANTINE;
 }
 
 tnd_status_t tnd_bad_reports_init(tnd_bad_reports_t *self, const tnd_actor_t *reader,
@@ -34,7 +34,7 @@ tnd_status_t tnd_bad_reports_init(tnd_bad_reports_t *self, const tnd_actor_t *re
     if (!is_first || !has_quarantine(stream))
         return TND_OK;
     TND_TRY(tnd_quarantine_check(options->quarantine, error));
-    self->quarantine = tnd_quarantine_new(options->quarantine, lane, &stream->read);
+    self->quarantine = tnd_quarantine_new(options->quarantine, lane, &stream->read.schema);
     return TND_OK;
 }
 

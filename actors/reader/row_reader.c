@@ -99,7 +99,7 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p)
 
 tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self)
 {
-    return tnd_block_pool_take(self->block_pool, &self->stream->read);
+    return tnd_block_pool_take(self->block_pool, &self->stream->read.schema);
 }
 
 void tnd_row_reader_seek(tnd_row_reader_t *self, uint32_t epoch, uint64_t position)

@@ -279,7 +279,7 @@ static tnd_status_t check_repeats(const tnd_plan_t *plan, const tnd_instance_t *
                                   const tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_chain_plan_t *chain = &plan->chains[instance->chain];
-    if (stream->source_caps != 0 || !tnd_chain_repeats(chain))
+    if (stream->own.caps != 0 || !tnd_chain_repeats(chain))
         return TND_OK;
     return tnd_fail(error,
                     "the source can be read only once, but `every` of %s needs its rows several "
@@ -290,8 +290,8 @@ static tnd_status_t check_repeats(const tnd_plan_t *plan, const tnd_instance_t *
 static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
 {
     const tnd_source_facts_t *first = &opened->parts[0].facts;
-    stream->read = first->schema;
-    stream->source_caps = first->caps;
+    stream->read.schema = first->schema;
+    stream->own.caps = first->caps;
     stream->sequential = (first->caps & TND_SOURCE_RANDOM) == 0;
     stream->count = first->count;
     stream->data = first->identity;
@@ -299,16 +299,16 @@ static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
         const tnd_source_facts_t *facts = &opened->parts[i].facts;
         if (facts->names != NULL)
             tnd_field_names_merge(&stream->names, facts->names);
-        stream->source_caps &= facts->caps;
+        stream->own.caps &= facts->caps;
         stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
-        stream->files =
-            facts->file_rows_count > stream->files ? facts->file_rows_count : stream->files;
+        stream->own.files =
+            facts->file_rows_count > stream->own.files ? facts->file_rows_count : stream->own.files;
         stream->lists = facts->lists > stream->lists ? facts->lists : stream->lists;
-        stream->loaded += facts->loaded;
-        stream->mapped += facts->mapped;
-        stream->copied_files += facts->read;
-        stream->room += facts->room;
-        stream->access = facts->access;
+        stream->own.loaded += facts->loaded;
+        stream->own.mapped += facts->mapped;
+        stream->own.copied += facts->read;
+        stream->own.room += facts->room;
+        stream->own.access = facts->access;
     }
     if (opened->parts[0].lane == ALL_LANES)
         return;
@@ -328,7 +328,7 @@ static tnd_status_t shape_rows(const tnd_reader_options_t *options, const tnd_pl
                                tnd_stream_t *stream, tnd_error_t *error)
 {
     tnd_place_list_t order;
-    tnd_schema_t stored = stream->read;
+    tnd_schema_t stored = stream->read.schema;
     const char *map = "";
     const void *about = NULL;
     tnd_error_t why;
@@ -340,14 +340,14 @@ static tnd_status_t shape_rows(const tnd_reader_options_t *options, const tnd_pl
     tnd_row_shape_t shape = tnd_row_shape_of(&order);
     if (tnd_row_shape_is_plain(&shape))
         return TND_OK;
-    if (tnd_row_shape_schema(&shape, &stored, &stream->read, &map, &why) != TND_OK) {
+    if (tnd_row_shape_schema(&shape, &stored, &stream->read.schema, &map, &why) != TND_OK) {
         for (size_t i = 0; i < options->order.count; i++)
             if (strcmp(options->order.items[i].table->name, map) == 0)
                 about = options->order.items[i].value;
         return tnd_fail_about(error, about, "`%s`: %.400s", map, why.text);
     }
     if (shape.windows)
-        stream->copied = stream->copied * shape.width + tnd_schema_row_bytes(&stream->read);
+        stream->copied = stream->copied * shape.width + tnd_schema_row_bytes(&stream->read.schema);
     stream->lists = (uint32_t)(shape.width * (1 + stream->lists)) + 2 * stored.count;
     return TND_OK;
 }

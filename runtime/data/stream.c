@@ -73,24 +73,29 @@ uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
 }
 
 /*  The most bytes of ragged columns that one position becomes. */
-static uint64_t ragged_of(const tnd_stream_t *self, const tnd_schema_t *schema, uint32_t rows,
-                          double growth)
+static uint64_t ragged_of(const tnd_stream_t *self, const tnd_stream_stage_t *stage)
 {
-    uint64_t ragged = tnd_schema_ragged_bytes(schema) * rows;
-    double grown = growth * (double)tnd_schema_ragged_bytes(&self->read);
-    return growth > 0 && grown < (double)ragged ? (uint64_t)grown : ragged;
+    uint64_t ragged = tnd_schema_ragged_bytes(&stage->schema) * stage->rows_max;
+    double grown = stage->growth_max * (double)tnd_schema_ragged_bytes(&self->read.schema);
+    return stage->growth_max > 0 && grown < (double)ragged ? (uint64_t)grown : ragged;
+}
+
+/*  The most bytes of one position. */
+static uint64_t most_of(const tnd_stream_t *self, const tnd_stream_stage_t *stage)
+{
+    const tnd_schema_t *schema = &stage->schema;
+    uint64_t fixed = tnd_schema_row_bytes(schema) - tnd_schema_ragged_bytes(schema);
+    return fixed * stage->rows_max + ragged_of(self, stage);
 }
 
 uint64_t tnd_stream_made_ragged(const tnd_stream_t *self)
 {
-    return ragged_of(self, &self->joined, self->rows_max, self->growth_max);
+    return ragged_of(self, &self->joined);
 }
 
 uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self)
 {
-    return self->caches
-               ? ragged_of(self, &self->cached, self->cached_rows_max, self->cached_growth_max)
-               : 0;
+    return ragged_of(self, &self->cached);
 }
 
 uint64_t tnd_stream_positions(const tnd_stream_t *self)
@@ -113,30 +118,23 @@ uint64_t tnd_stream_lane_most(const tnd_stream_t *self)
     return most;
 }
 
-static uint64_t fixed_of(const tnd_schema_t *schema, uint32_t rows)
-{
-    return (tnd_schema_row_bytes(schema) - tnd_schema_ragged_bytes(schema)) * rows;
-}
-
 uint64_t tnd_stream_made_max(const tnd_stream_t *self)
 {
-    return fixed_of(&self->joined, self->rows_max) + tnd_stream_made_ragged(self);
+    return most_of(self, &self->joined);
 }
 
 uint64_t tnd_stream_cached_max(const tnd_stream_t *self)
 {
-    return self->caches
-               ? fixed_of(&self->cached, self->cached_rows_max) + tnd_stream_cached_ragged(self)
-               : 0;
+    return most_of(self, &self->cached);
 }
 
 tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
 {
-    uint64_t read = tnd_schema_row_bytes(&self->read), made = tnd_stream_made_max(self);
+    uint64_t read = tnd_schema_row_bytes(&self->read.schema), made = tnd_stream_made_max(self);
     uint64_t cached = tnd_stream_cached_max(self);
     if (self->budget == 0)
         return (tnd_row_bytes_t){.fixed = tnd_most(tnd_most(read, cached), made)};
-    uint64_t ragged_read = tnd_schema_ragged_bytes(&self->read);
+    uint64_t ragged_read = tnd_schema_ragged_bytes(&self->read.schema);
     uint64_t ragged_cached = tnd_stream_cached_ragged(self);
     uint64_t ragged_made = tnd_stream_made_ragged(self);
     uint64_t fixed = tnd_most(read - ragged_read, cached - ragged_cached);
@@ -179,13 +177,7 @@ void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)
 
 void tnd_stream_take_own(tnd_stream_t *self, const tnd_stream_t *own)
 {
-    self->source_caps = own->source_caps;
-    self->files = own->files;
-    self->loaded = own->loaded;
-    self->mapped = own->mapped;
-    self->copied_files = own->copied_files;
-    self->room = own->room;
-    self->access = own->access;
+    self->own = own->own;
 }
 
 bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p)
@@ -249,8 +241,8 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out)
         if (self->lane[lane].known)
             fprintf(out, "lane %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", lane, self->lane[lane].count,
                     self->lane[lane].data);
-    for (uint32_t c = 0; c < self->read.count; c++) {
-        const tnd_column_t *column = &self->read.columns[c];
+    for (uint32_t c = 0; c < self->read.schema.count; c++) {
+        const tnd_column_t *column = &self->read.schema.columns[c];
         fprintf(out, "%s %s %" PRIu32, column->ragged ? "ragged" : "column",
                 tnd_dtype_name(column->dtype), column->rank);
         for (uint32_t d = 0; d < column->rank; d++)
@@ -281,8 +273,10 @@ static tnd_status_t read_column(tnd_stream_t *stream, const char *text, tnd_erro
     }
     if (text[used] != ' ')
         return tnd_fail(error, "facts of a stream: a column without a name: '%s'", text);
-    return ragged ? tnd_schema_add_ragged(&stream->read, text + used + 1, dtype, rank, shape, error)
-                  : tnd_schema_add(&stream->read, text + used + 1, dtype, rank, shape, error);
+    return ragged
+               ? tnd_schema_add_ragged(&stream->read.schema, text + used + 1, dtype, rank, shape,
+                                       error)
+               : tnd_schema_add(&stream->read.schema, text + used + 1, dtype, rank, shape, error);
 }
 
 /*  Counts are added up: a sum must not pass the end of a number. */
@@ -317,7 +311,7 @@ tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *
         if (sscanf(line, "stream %" SCNu32 " %" SCNu64 " %" SCNu64, &self->chain, &self->count,
                    &self->data) != 3)
             return tnd_fail(error, "facts of a stream: not understood: '%s'", line);
-        memset(&self->read, 0, sizeof self->read);
+        memset(&self->read.schema, 0, sizeof self->read.schema);
         memset(&self->names, 0, sizeof self->names);
         memset(self->lane, 0, sizeof self->lane);
         self->by_file = self->sequential = false;
@@ -418,7 +412,7 @@ tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,
                               const tnd_stream_t *other, const char *other_host, tnd_error_t *error)
 {
     tnd_error_t detail;
-    if (tnd_schema_compare(&self->read, &other->read, &detail) != TND_OK)
+    if (tnd_schema_compare(&self->read.schema, &other->read.schema, &detail) != TND_OK)
         return tnd_fail(error, "hosts %s and %s read different data: %.300s", self_host, other_host,
                         detail.text);
     if (self->by_file || other->by_file)

@@ -17,6 +17,7 @@
 #include "runtime/data/buffer.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/schema.h"
+#include "runtime/option/option.h"
 #include "runtime/text/adapted.h"
 
 /*  The files of one lane, where lanes share out files. */
@@ -26,71 +27,81 @@ typedef struct {
     bool known;
 } tnd_stream_lane_t;
 
+/*  The rows at one stage of a chain. */
+typedef struct {
+    tnd_schema_t schema;
+    uint32_t rows_max;   /* rows that one position may become */
+    uint32_t operations; /* of all preprocessors before it */
+    /*  Bytes of ragged columns that a position becomes, per byte that it had as read: at most, and
+     *  usually; 0: only the schema is a bound. */
+    double growth_max, growth_usual;
+    uint64_t numeric; /* hash of the operations over built-in rows, and of plugins; 0: none */
+} tnd_stream_stage_t;
+
+/*  What is done about bad records. */
+typedef struct {
+    tnd_bad_way_t read, made; /* of the reader, of the preprocessor */
+    tnd_bad_limit_t limit;
+} tnd_stream_bad_t;
+
+/*  What the operations of a worker do, together. */
+typedef struct {
+    uint32_t caps;           /* to rows: a set of TND_OP_* */
+    size_t tables, decoding; /* bytes that they hold (chain.h) */
+} tnd_stream_work_t;
+
+/*  The readers of one host. */
+typedef struct {
+    uint32_t caps;           /* what the opened source can do: TND_SOURCE_* */
+    uint32_t files;          /* of the first column: of the lane that has most */
+    size_t loaded;           /* bytes of files that they have in memory */
+    uint64_t mapped, copied; /* bytes of files that are mapped, and that are read */
+    uint64_t room;           /* that the page cache may use for them; 0: unknown */
+    tnd_access_plan_t access;
+} tnd_stream_own_t;
+
 typedef struct tnd_stream {
     uint32_t chain;
     uint32_t lanes;
     uint64_t seed;
     uint64_t graph[2];      /* fingerprint */
     uint64_t data;          /* identity of the data set: over all lanes */
-    uint64_t numeric;       /* hash of the operations over built-in rows, and of plugins; 0: none */
     uint64_t count;         /* rows of the source, over all lanes; TND_UNKNOWN */
     tnd_place_list_t order; /* of rows; empty: by the next three and a shuffle */
     uint64_t skip;          /* rows that an epoch skips at the start of the source */
     uint64_t take;          /* rows that it uses after them; 0: all */
     uint64_t repeat;        /* how many times; 0: once */
-    uint64_t batched;  /* positions of an epoch, or of a run whose batches span epochs, of which
+    uint64_t batched; /* positions of an epoch, or of a run whose batches span epochs, of which
                           batches are made when no operation drops or adds any; 0: all */
-    bool spans;        /* batches span epochs */
-    uint32_t epochs;   /* TND_ENDLESS */
-    uint32_t rows_max; /* rows that one position may become */
-    bool sequential;   /* the source is read from its start only */
-    bool sized;        /* rows have different sizes, which are known before they are read */
-    uint64_t budget;   /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
-    /*  Bytes of ragged columns that a position becomes, per byte that it had as read: at most, and
-     *  usually; 0: only the schema is a bound. */
-    double growth_max, growth_usual;
-    tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
-    tnd_bad_limit_t bad_limit;
-    tnd_schema_t read;       /* rows as they leave the reader */
+    bool spans;       /* batches span epochs */
+    uint32_t epochs;  /* TND_ENDLESS */
+    bool sequential;  /* the source is read from its start only */
+    bool sized;       /* rows have different sizes, which are known before they are read */
+    uint64_t budget;  /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
+    tnd_stream_bad_t bad;
+    tnd_stream_stage_t read;   /* rows as they leave the reader */
+    tnd_stream_stage_t cached; /* as they leave the cache, if `caches` */
+    tnd_stream_stage_t joined; /* as they enter the batcher; others than `fed` if it packs rows */
+    tnd_stream_stage_t fed;    /* as they enter batches; while it is derived, as they are so far */
+    tnd_stream_stage_t shown;  /* as steps read them: as fed, but for columns that are cast */
+    bool caches;               /* the chain has a cache */
+    /*  The last operation so far that makes other rows of a sample in each epoch; NULL: none does. */
+    const tnd_part_t *drawn;
+    bool frozen;             /* those before the cache make those of epoch 0 in all of them */
     tnd_field_names_t names; /* of the fields of records that are read */
     tnd_adapted_t *adapted;  /* what `auto` options of operations are; NULL: nothing */
-    tnd_schema_t fed;   /* rows as they enter batches; while it is derived, as they are so far */
-    tnd_schema_t shown; /* rows as steps read them: as fed, but for columns that are cast */
-    /*  Rows as they enter the batcher; others than `fed` if it makes packed rows of them. */
-    tnd_schema_t joined;
-    /*  Of the rows as they leave the cache, as of `fed` above; `caches`: there is one. */
-    bool caches;
-    tnd_schema_t cached;
-    uint32_t cached_rows_max;
-    double cached_growth_max;
-    uint64_t cached_numeric; /* `numeric` of the operations before it */
-    /*  While it is derived: the operation (tnd_value_t) of the actors before the cache that makes
-     *  other rows of a sample in each epoch, and its name; NULL: none does. */
-    const void *drawn;
-    const char *drawn_by;
-    bool frozen;       /* it makes those of epoch 0 in all of them */
-    bool before_cache; /* while it is derived: the cache follows */
-    /*  Operations of all preprocessors, and of those before the cache. */
-    uint32_t operations, cached_operations;
-    uint64_t batch_ragged; /* most bytes of ragged rows in a batch of all lanes; 0: any */
+    uint64_t batch_ragged;   /* most bytes of ragged rows in a batch of all lanes; 0: any */
     uint32_t measured; /* a ragged column of `joined`, plus 1: blocks carry its lengths; 0: none */
     bool by_file;      /* each lane has files of its own, by `lane` */
     bool undivided;    /* each lane has all rows */
     bool pieces;       /* of which the first lane books each once */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
-    size_t tables, decoding; /* bytes that the operations of a worker hold (chain.h) */
-    uint32_t caps;           /* what the operations do to rows: a set of TND_OP_* */
+    tnd_stream_work_t work;
     /*  The most of the readers of any host. */
-    uint32_t lists; /* u64 a row that they write beside the one of which rows */
-    size_t copied;  /* bytes a row that they copy; 0: rows are used where they are stored */
-    /*  Of the readers of this host; others are not told. */
-    uint32_t source_caps;          /* what the opened source can do: TND_SOURCE_* */
-    uint32_t files;                /* of the first column: of the lane that has most */
-    size_t loaded;                 /* bytes of files that they have in memory */
-    uint64_t mapped, copied_files; /* bytes of files that are mapped, and that are read */
-    uint64_t room;                 /* that the page cache may use for them; 0: unknown */
-    tnd_access_plan_t access;      /* of them */
+    uint32_t lists;       /* u64 a row that they write beside the one of which rows */
+    size_t copied;        /* bytes a row that they copy; 0: rows are used where they are stored */
+    tnd_stream_own_t own; /* of this host; others are not told */
 } tnd_stream_t;
 
 /*  Rows [first, first + count) of the source, over and over: `repeat` times an epoch. */

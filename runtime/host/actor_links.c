@@ -31,8 +31,9 @@ static bool peer_expected(void *context, uint32_t port, tnd_actor_id_t peer)
 static const tnd_schema_t *rows_between(const tnd_stream_t *stream, tnd_role_t from, tnd_role_t to)
 {
     if (from == TND_ROLE_READER)
-        return &stream->read;
-    return from == TND_ROLE_CACHE || to == TND_ROLE_CACHE ? &stream->cached : &stream->joined;
+        return &stream->read.schema;
+    return from == TND_ROLE_CACHE || to == TND_ROLE_CACHE ? &stream->cached.schema
+                                                          : &stream->joined.schema;
 }
 
 static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const tnd_msg_t *msg)
@@ -40,7 +41,7 @@ static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const t
     tnd_actor_t *self = context;
     (void)port;
     if (msg->kind == TND_MSG_SLICE)
-        return &self->config.stream->fed;
+        return &self->config.stream->fed.schema;
     if (msg->kind != TND_MSG_BLOCK || msg->from >= self->plan->instance_count)
         return NULL;
     return rows_between(self->config.stream, self->plan->instances[msg->from].kind->role,
@@ -55,7 +56,7 @@ static void edge_terms(const tnd_actor_t *self, const tnd_edge_t *edge, tnd_term
     *terms = (tnd_terms_t){
         .graph = {self->plan->fingerprint[0], self->plan->fingerprint[1]},
         .abi = TND_WIRE_ABI,
-        .numeric = stream->numeric,
+        .numeric = stream->joined.numeric,
         .tolerant = self->plan->tolerant,
     };
     switch (from->outlets[edge->outlet].flow) {
@@ -64,7 +65,7 @@ static void edge_terms(const tnd_actor_t *self, const tnd_edge_t *edge, tnd_term
             rows_between(stream, from->role, self->plan->instances[edge->to].kind->role));
         break;
     case TND_FLOW_BATCH:
-        terms->schema = tnd_schema_hash(&stream->fed);
+        terms->schema = tnd_schema_hash(&stream->fed.schema);
         break;
     case TND_FLOW_VALUES:
         break;

@@ -47,7 +47,7 @@ typedef struct tnd_kind {
      *  Runs before the start on its own thread. NULL: it needs nothing. */
     void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
                   tnd_diagnostics_t *diagnostics);
-    /*  Changes the description of the incoming stream to that of the outgoing one: schemas,
+    /*  Changes the description of the incoming stream, `fed`, to that of the outgoing one: the schema,
      *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
      *  like `facts`. NULL: no change. */
     tnd_status_t (*derive)(const tnd_plan_t *plan, const tnd_instance_t *instance,

@@ -35,7 +35,7 @@ tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *s
     return (tnd_bounds_t){
         .lane_rows = tnd_stream_lane_most(stream),
         .bytes = tnd_stream_row_bytes(stream),
-        .rows_max = stream->rows_max,
+        .rows_max = stream->joined.rows_max,
         .epochs = stream->epochs,
         .replicas = plan->chains[stream->chain].replicas,
     };

@@ -178,7 +178,7 @@ bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
             tnd_placement_report(instance, TND_T061_SOURCE, &opening->error, diagnostics);
         good = good && opening->data->open;
         if (opening->data->open && instance->written != NULL)
-            good = tnd_topology_check_source(instance->written, opening->data->stream.source_caps,
+            good = tnd_topology_check_source(instance->written, opening->data->stream.own.caps,
                                              self->plan->lanes, diagnostics) &&
                    good;
     }
@@ -238,14 +238,6 @@ static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
     return NULL;
 }
 
-static bool has_cache(const tnd_plan_t *plan, uint32_t chain)
-{
-    for (uint32_t i = 0; i < plan->instance_count; i++)
-        if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_CACHE)
-            return true;
-    return false;
-}
-
 void tnd_resources_budget(const tnd_plan_t *plan, tnd_stream_t *stream)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
@@ -266,10 +258,9 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
     stream->seed = plan->seed;
     stream->graph[0] = plan->fingerprint[0];
     stream->graph[1] = plan->fingerprint[1];
-    stream->rows_max = 1;
-    stream->growth_max = stream->growth_usual = 1;
+    stream->read.rows_max = 1;
+    stream->read.growth_max = stream->read.growth_usual = 1;
     stream->epochs = 1;
-    stream->before_cache = has_cache(plan, stream->chain);
     stream->fed = stream->read;
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
          at = tnd_plan_next(plan, at)) {

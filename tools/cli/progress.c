@@ -483,9 +483,9 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     char rows[32], rate[32], steps[32], bytes[48] = "";
     /* Without a step, the data rate is of interest; the number of ragged rows is not enough. */
     if (!tnd_load_steps(self->summary->plan, 0) && first->stream_known && seconds > 0 &&
-        tnd_schema_ragged(&first->stream.joined) == 0)
+        tnd_schema_ragged(&first->stream.joined.schema) == 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",
-                 fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
+                 fed * (double)tnd_schema_row_bytes(&first->stream.fed.schema) / seconds * 1e-6);
     if (!drained && first->here == 0 && first->steps > 0) {
         say_finished(self, first);
         return;

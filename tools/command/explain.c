@@ -76,12 +76,13 @@ static void print_launch(const tnd_plan_t *plan)
 static void print_files(const tnd_stream_t *stream)
 {
     char bytes[TND_QUANTITY_SIZE], room[TND_QUANTITY_SIZE];
-    const tnd_access_plan_t *plan = &stream->access;
-    if (stream->mapped + stream->copied_files == 0)
+    const tnd_access_plan_t *plan = &stream->own.access;
+    if (stream->own.mapped + stream->own.copied == 0)
         return;
-    printf("    files      %s, %s", tnd_quantity_size(stream->mapped + stream->copied_files, bytes),
-           stream->copied_files == 0 ? "mapped"
-           : stream->mapped == 0     ? "read"
+    printf("    files      %s, %s",
+           tnd_quantity_size(stream->own.mapped + stream->own.copied, bytes),
+           stream->own.copied == 0   ? "mapped"
+           : stream->own.mapped == 0 ? "read"
                                      : "mapped and read");
     if (!plan->random)
         printf(" from the first row to the last");
@@ -89,9 +90,9 @@ static void print_files(const tnd_stream_t *stream)
         printf(" at random");
     else
         printf(" at random, each row requested by itself");
-    if (plan->random && stream->room > 0)
+    if (plan->random && stream->own.room > 0)
         printf(": the page cache may use %s%s", plan->fits ? "" : "only ",
-               tnd_quantity_size(stream->room, room));
+               tnd_quantity_size(stream->own.room, room));
     puts(plan->scarce ? "; there are too many files to keep open" : "");
 }
 
@@ -187,8 +188,8 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
     else
         printf(", %" PRIu32 " epoch%s\n", known->stream.epochs,
                known->stream.epochs == 1 ? "" : "s");
-    printf("    read as    %s\n", tnd_schema_text(&known->stream.read, text, sizeof text));
-    printf("    fed as     %s\n", tnd_schema_text(&known->stream.fed, text, sizeof text));
+    printf("    read as    %s\n", tnd_schema_text(&known->stream.read.schema, text, sizeof text));
+    printf("    fed as     %s\n", tnd_schema_text(&known->stream.fed.schema, text, sizeof text));
     tnd_adaptation_show(plan, &known->stream, "    ", stdout);
     print_files(&known->stream);
 }
@@ -454,13 +455,13 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
                 printf(",\"rows\":%" PRIu64, rows);
             if (known->stream.epochs != TND_ENDLESS)
                 printf(",\"epochs\":%" PRIu32, known->stream.epochs);
-            json_schema("read", &known->stream.read);
-            json_schema("fed", &known->stream.fed);
+            json_schema("read", &known->stream.read.schema);
+            json_schema("fed", &known->stream.fed.schema);
             json_adapted(plan, &known->stream);
             printf(",\"files\":{\"mapped\":%" PRIu64 ",\"read\":%" PRIu64 ",\"page_cache\":%" PRIu64
                    ",\"fits\":%s}",
-                   known->stream.mapped, known->stream.copied_files, known->stream.room,
-                   known->stream.access.fits ? "true" : "false");
+                   known->stream.own.mapped, known->stream.own.copied, known->stream.own.room,
+                   known->stream.own.access.fits ? "true" : "false");
         }
         printf("}");
     }

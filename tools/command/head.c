@@ -169,7 +169,7 @@ static void show_nothing(const head_t *head)
         tnd_complain("head", "the stream is empty: no rows");
     else if (head->options->png == NULL)
         printf("the stream is empty: no rows of %s\n",
-               tnd_schema_text(&head->stream.fed, text, sizeof text));
+               tnd_schema_text(&head->stream.fed.schema, text, sizeof text));
 }
 
 static tnd_status_t ignore(tnd_replica_t *replica, void *context)
@@ -225,7 +225,8 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     uint64_t skips, first = head->start.index, begun = first,
                     left = options->steps != UINT64_MAX ? options->steps : 1;
     *failed_p = false;
-    const tnd_schema_t *schema = options->fed ? &head->stream.shown : &head->stream.fed;
+    const tnd_schema_t *schema =
+        options->fed ? &head->stream.shown.schema : &head->stream.fed.schema;
     if (begin_sinks(&sinks, options, schema, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         return TND_EXIT_USAGE;

@@ -38,13 +38,13 @@ static void take_facts(tnd_preflight_t *self, const tnd_plan_t *plan,
 static void compare_columns(const tnd_preflight_t *self, const tnd_plan_t *plan, uint32_t chain,
                             tnd_diagnostics_t *diagnostics)
 {
-    const tnd_schema_t *schema = &self->chains[chain].stream.fed;
+    const tnd_schema_t *schema = &self->chains[chain].stream.fed.schema;
     uint32_t first = tnd_plan_trains(plan, chain);
     if (first == chain || !self->chains[chain].known || !self->chains[first].known)
         return;
     uint32_t feeder = tnd_topology_find(plan->topology, plan->chains[chain].feeder);
     for (uint32_t c = 0; c < schema->count; c++) {
-        const tnd_schema_t *trained = &self->chains[first].stream.fed;
+        const tnd_schema_t *trained = &self->chains[first].stream.fed.schema;
         int other = tnd_schema_find(trained, schema->columns[c].name);
         char one[128], two[128];
         if (other < 0)

@@ -234,9 +234,10 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account,
             tnd_reduction_is_reproducible(summary->plan) ? "true" : "false");
     double seconds = tnd_run_summary_seconds(first);
     double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
-    double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
+    double row_bytes =
+        first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed.schema) : 0;
     fprintf(out, ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":", seconds, rate);
-    if (first->stream_known && tnd_schema_ragged(&first->stream.joined) > 0)
+    if (first->stream_known && tnd_schema_ragged(&first->stream.joined.schema) > 0)
         fputs("null", out); /* the number of rows is not enough */
     else
         fprintf(out, "%.1f", rate * row_bytes);

@@ -64,11 +64,11 @@ static char *folder_of(const store_t *self)
     *stream = (tnd_stream_t){.seed = self->seed,
                              .count = self->count,
                              .data = self->data,
-                             .cached_numeric = self->numeric,
+                             .cached.numeric = self->numeric,
                              .frozen = self->frozen,
                              .by_file = self->by_file,
                              .lanes = self->lane_count};
-    cr_assert_eq(tnd_schema_add(&stream->cached, self->column, self->dtype, 0, NULL, &error),
+    cr_assert_eq(tnd_schema_add(&stream->cached.schema, self->column, self->dtype, 0, NULL, &error),
                  TND_OK);
     uint32_t index = 0;
     while (strcmp(plan->instances[index].name, self->actor) != 0)

@@ -12,11 +12,13 @@ static tnd_stream_t images(void)
 {
     tnd_stream_t stream = {.chain = 1, .count = 60000, .data = 0x123456789abcdef0u};
     tnd_error_t error;
-    cr_assert_eq(tnd_schema_add(&stream.read, "image", TND_U8, 2, (uint64_t[]){28, 28}, &error),
-                 TND_OK);
-    cr_assert_eq(tnd_schema_add(&stream.read, "a label", TND_I64, 0, NULL, &error), TND_OK);
-    cr_assert_eq(tnd_schema_add_ragged(&stream.read, "t", TND_I32, 1, (uint64_t[]){512}, &error),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_schema_add(&stream.read.schema, "image", TND_U8, 2, (uint64_t[]){28, 28}, &error),
+        TND_OK);
+    cr_assert_eq(tnd_schema_add(&stream.read.schema, "a label", TND_I64, 0, NULL, &error), TND_OK);
+    cr_assert_eq(
+        tnd_schema_add_ragged(&stream.read.schema, "t", TND_I32, 1, (uint64_t[]){512}, &error),
+        TND_OK);
     return stream;
 }
 
@@ -47,7 +49,7 @@ Test(stream, facts_sent_by_control_are_unchanged)
     cr_assert_eq(got.chain, 1);
     cr_assert_eq(got.count, 60000);
     cr_assert_eq(got.data, sent.data);
-    cr_assert_eq(tnd_schema_compare(&got.read, &sent.read, &error), TND_OK);
+    cr_assert_eq(tnd_schema_compare(&got.read.schema, &sent.read.schema, &error), TND_OK);
     cr_assert(got.by_file);
     cr_assert_eq(got.found, 99);
     cr_assert_str_eq(got.names.column, "a record");
@@ -149,7 +151,7 @@ Test(stream, hosts_with_other_data_are_told_how_it_differs)
     cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "other content"), "%s", error.text);
 
-    b.read.columns[0].shape[1] = 32;
+    b.read.schema.columns[0].shape[1] = 32;
     cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "image"), "%s", error.text);
 }
@@ -234,14 +236,14 @@ Test(stream, what_a_position_becomes_is_bounded_by_the_schema_and_by_the_growth)
         uint64_t bytes;
     } cases[] = {{1, 0, 8 + 300}, {1, 1, 8 + 100}, {1, 5, 8 + 300}, {2, 1, 16 + 100}, {2, 0, 616}};
     tnd_stream_t stream = {0};
-    cr_assert(tnd_schema_add_ragged(&stream.read, "x", TND_U8, 1, (uint64_t[]){100}, NULL) ==
+    cr_assert(tnd_schema_add_ragged(&stream.read.schema, "x", TND_U8, 1, (uint64_t[]){100}, NULL) ==
               TND_OK);
-    cr_assert(tnd_schema_add_ragged(&stream.joined, "x", TND_U8, 1, (uint64_t[]){300}, NULL) ==
-              TND_OK);
-    cr_assert(tnd_schema_add(&stream.joined, "y", TND_I64, 0, NULL, NULL) == TND_OK);
+    cr_assert(tnd_schema_add_ragged(&stream.joined.schema, "x", TND_U8, 1, (uint64_t[]){300},
+                                    NULL) == TND_OK);
+    cr_assert(tnd_schema_add(&stream.joined.schema, "y", TND_I64, 0, NULL, NULL) == TND_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        stream.rows_max = cases[i].rows_max;
-        stream.growth_max = cases[i].growth_max;
+        stream.joined.rows_max = cases[i].rows_max;
+        stream.joined.growth_max = cases[i].growth_max;
         cr_expect_eq(tnd_stream_made_max(&stream), cases[i].bytes, "case %zu", i);
     }
 }
