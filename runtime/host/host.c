@@ -49,6 +49,11 @@ void tnd_host_resumption_end(const tnd_host_t *self, tnd_resumption_end_t *end)
         *end = tnd_leader_resumption_end(self->leader);
 }
 
+bool tnd_host_is_preempted(const tnd_host_t *self)
+{
+    return self->leader != NULL && tnd_leader_is_preempted(self->leader);
+}
+
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
 {
     pthread_mutex_lock(&self->lock);

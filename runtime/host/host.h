@@ -31,8 +31,11 @@ void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain, uint64_t times);
 /*  Whether the actors run, or ran. */
 bool tnd_host_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
-/*  The same, not from a signal handler: the leader logs the cause, such as " (SIGTERM from process 12)". */
-void tnd_host_drain_because(tnd_host_t *self, const char *cause);
+/*  The same, not from a signal handler: the leader logs the cause, such as " (SIGTERM from process 12)".
+ *  `preempted`: it is a signal of a launcher. */
+void tnd_host_drain_because(tnd_host_t *self, const char *cause, bool preempted);
+/*  On the leader, after the run: whether a host was preempted, this one or another. */
+bool tnd_host_is_preempted(const tnd_host_t *self);
 /*  Requests the end of the run once the steps that the programs of this host have run are committed:
  *  in chain c those before steps[c]; TND_UNKNOWN: no program of this host pulls that one.  At most
  *  once. */

@@ -21,6 +21,9 @@ typedef enum {
     TND_OUTCOME_MAX = TND_OUTCOME_AGAIN
 } tnd_outcome_t;
 
+/*  `number` of TND_MSG_ASK: the run is to be drained because a launcher has preempted that host; else 0. */
+enum { TND_HOST_PREEMPTED = 1 };
+
 typedef struct {
     const tnd_hub_ops_t *transport;
     void *transport_context;

@@ -58,6 +58,7 @@ typedef struct {
     tnd_outcome_t outcome;
     char why[1024];
     char cause[100];   /* of a drain, or "" */
+    bool preempted;    /* the cause is a signal of a launcher */
     char broken[512];  /* why the program wants it to fail, or "" */
     char unsaved[512]; /* why the model could not be saved, or "" */
     char leaked[256];  /* why memory was, or "" */

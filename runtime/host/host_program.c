@@ -53,9 +53,10 @@ void tnd_host_drain(tnd_host_t *self)
     tnd_hub_wake(self->hub);
 }
 
-void tnd_host_drain_because(tnd_host_t *self, const char *cause)
+void tnd_host_drain_because(tnd_host_t *self, const char *cause, bool preempted)
 {
     pthread_mutex_lock(&self->lock);
+    self->end.preempted = self->end.preempted || preempted;
     if (!atomic_load(&self->wishes.drain))
         snprintf(self->end.cause, sizeof self->end.cause, "%s", cause);
     pthread_mutex_unlock(&self->lock);

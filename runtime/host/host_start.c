@@ -492,14 +492,16 @@ static tnd_buffer_t *finish_note(const tnd_host_t *self)
     return tnd_text_payload_end(&writer);
 }
 
-/*  Why a drain is asked for: a line that does not begin with the number of a chain. */
-static tnd_buffer_t *drain_note(tnd_host_t *self)
+/*  Says why: a line that does not begin with the number of a chain. */
+static void ask_drain(tnd_host_t *self)
 {
     char cause[sizeof self->end.cause];
     pthread_mutex_lock(&self->lock);
     memcpy(cause, self->end.cause, sizeof cause);
+    bool preempted = self->end.preempted;
     pthread_mutex_unlock(&self->lock);
-    return cause[0] != '\0' ? tnd_text_payload_of("because%s", cause) : NULL;
+    tnd_host_tell_leader(self, TND_MSG_ASK, preempted ? TND_HOST_PREEMPTED : 0,
+                         cause[0] != '\0' ? tnd_text_payload_of("because%s", cause) : NULL);
 }
 
 /*  Asks the leader for the end that the user or a program wants. */
@@ -507,7 +509,7 @@ static void ask_end(tnd_host_t *self)
 {
     bool reaches = tnd_host_reaches_leader(self);
     if (tnd_wish_is_due(&self->wishes.drain_wish, atomic_load(&self->wishes.drain), reaches))
-        tnd_host_tell_leader(self, TND_MSG_ASK, 0, drain_note(self));
+        ask_drain(self);
     if (tnd_wish_is_due(&self->wishes.finish_wish, atomic_load(&self->wishes.finish), reaches))
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, finish_note(self));
 }

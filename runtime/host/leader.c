@@ -223,6 +223,11 @@ void tnd_leader_end_without(tnd_leader_t *self, tnd_resumption_cause_t cause, co
     tnd_leader_end(self, TND_OUTCOME_LOST, text);
 }
 
+bool tnd_leader_is_preempted(const tnd_leader_t *self)
+{
+    return self->preempted;
+}
+
 tnd_resumption_end_t tnd_leader_resumption_end(const tnd_leader_t *self)
 {
     return self->resumption_end;
@@ -380,10 +385,11 @@ static void say_drain(tnd_leader_t *self, uint32_t host, const char *cause)
 
 /*  A host wants the run to end: with the steps that its programs have run, or by a drain.  Programs on
  *  several hosts end their loops after the same step. */
-static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
+static void take_end(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg)
 {
     tnd_text_payload_reader_t reader;
-    tnd_text_payload_read(&reader, note);
+    tnd_text_payload_read(&reader, msg->note.payload);
+    self->preempted = self->preempted || msg->note.number == TND_HOST_PREEMPTED;
     bool finishes = false;
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain;
@@ -428,7 +434,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         tnd_leader_take_leave(self, host, now);
         break;
     case TND_MSG_ASK:
-        take_end(self, host, msg->note.payload);
+        take_end(self, host, msg);
         break;
     case TND_MSG_TOUCH:
         tnd_leader_touch(self, host, msg, now);

@@ -60,6 +60,7 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
 /*  Ends the run because of a host: TND_OUTCOME_AGAIN if the run may start again, else TND_OUTCOME_LOST. */
 void tnd_leader_end_without(tnd_leader_t *self, tnd_resumption_cause_t cause, const char *why);
 /*  Why the run starts again.  Valid after the run. */
+bool tnd_leader_is_preempted(const tnd_leader_t *self);
 tnd_resumption_end_t tnd_leader_resumption_end(const tnd_leader_t *self);
 /*  Writes the state of the run to the record. */
 void tnd_leader_record(tnd_leader_t *self, uint64_t now);

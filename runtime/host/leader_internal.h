@@ -114,6 +114,7 @@ struct tnd_leader {
     tnd_plan_t *changed; /* the plan with the options that users set; NULL: none was */
     char paused_by[32];  /* the user who asked for the pause */
     tnd_resumption_end_t resumption_end; /* of TND_OUTCOME_AGAIN */
+    bool preempted;                      /* a host, by a launcher */
     tnd_outcome_t outcome;               /* once ended */
     char why[1024];
 };

@@ -273,26 +273,6 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     return TND_OK;
 }
 
-void tnd_session_decline(tnd_graph_t *graph, const tnd_session_wishes_t *wishes,
-                         tnd_outcome_t outcome, const char *why)
-{
-    static const tnd_observer_t silent = {.log_level = TND_LOG_ERROR};
-    const tnd_plan_t *plan = tnd_graph_plan(graph);
-    tnd_session_t *session;
-    tnd_error_t error;
-    tnd_session_wishes_t own = *wishes;
-    if (plan == NULL || plan->host_count == 1 || wishes->launch == NULL ||
-        wishes->launch->size < 2 || wishes->declines != NULL)
-        return;
-    own.observer = &silent;
-    own.declines = why;
-    own.declines_as = outcome;
-    if (tnd_session_open_plan(&session, plan, &own, &error) != TND_OK)
-        return;
-    (void)tnd_session_wait(session);
-    (void)tnd_session_destroy(&session);
-}
-
 tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
                                    const tnd_session_wishes_t *wishes)
 {
@@ -437,9 +417,14 @@ tnd_status_t tnd_session_wait(tnd_session_t *session)
     return status_of(tnd_host_wait(session->host, TND_NEVER));
 }
 
-void tnd_session_drain_because(tnd_session_t *session, const char *cause)
+void tnd_session_drain_because(tnd_session_t *session, const char *cause, bool preempted)
 {
-    tnd_host_drain_because(session->host, cause);
+    tnd_host_drain_because(session->host, cause, preempted);
+}
+
+bool tnd_session_is_preempted(const tnd_session_t *session)
+{
+    return tnd_host_is_preempted(session->host);
 }
 
 void tnd_session_drain(tnd_session_t *session)

@@ -56,7 +56,9 @@ uint32_t tnd_session_port(const tnd_session_t *session);
 void tnd_session_leave(tnd_session_t *session);
 /*  Drains the run as tnd_session_drain, but not from a signal handler or a forked child; the leader logs the cause
  *  (tnd_host_drain_because). */
-void tnd_session_drain_because(tnd_session_t *session, const char *cause);
+void tnd_session_drain_because(tnd_session_t *session, const char *cause, bool preempted);
+/*  On the leader, after the run: whether a launcher has preempted a host of it. */
+bool tnd_session_is_preempted(const tnd_session_t *session);
 /*  Makes the run fail with this reason.  Any thread. */
 void tnd_session_break(tnd_session_t *session, const char *why);
 /*  The statistics of an instance of this host; NULL for other hosts.  Any thread, signal-safe. */

@@ -128,13 +128,30 @@ def test_programs_drain_or_say_that_they_were_stopped(folder):
             assert (code, out) == (0, "rows 0\n") or (code == 1 and "drained before the start" in err and "stopped: " in err), ended
 
 
-def test_the_job_is_queued_again(folder):
-    path = forever(folder)
+def slurm(folder):
+    """Variables of a job, in which `scontrol` writes what it is asked to a file."""
     tool = folder / "bin" / "scontrol"
     tool.parent.mkdir()
     tool.write_text(f'#!/bin/sh\necho "$*" >>{folder}/asked\n')
     tool.chmod(0o755)
-    job = {"SLURM_JOB_ID": "17", "PATH": f"{tool.parent}:{os.environ['PATH']}"}
+    return {"SLURM_JOB_ID": "17", "PATH": f"{tool.parent}:{os.environ['PATH']}"}
+
+
+def test_the_job_is_queued_again_if_only_another_host_gets_the_signal(folder):
+    words, job = [*meets(folder), "--set", f"checkpoint.dir={folder / 'kept'}", "--resume", "--requeue"], slurm(folder)
+    for number, asked in (signal.SIGUSR1, True), (signal.SIGINT, False):
+        processes = [begin(words, **rank(one, 2), **job) for one in range(2)]
+        while "epoch" not in processes[0].stdout.readline():
+            assert processes[0].poll() is None, end(*processes)
+        processes[1].send_signal(number)
+        ended = end(*processes)
+        same([code for code, _, _ in ended], [130, 130], ended)
+        same((folder / "asked").exists() and (folder / "asked").read_text(), asked and "requeue 17\n", ended)
+        (folder / "asked").unlink(missing_ok=True)
+
+
+def test_the_job_is_queued_again(folder):
+    path, job = forever(folder), slurm(folder)
     words = [TUNDISH, "run", path, "--set", f"checkpoint.dir={folder / 'kept'}", "--resume", "--requeue"]
     for line in held(signal.SIGUSR1, words), words:
         process = begin(line, **job)

@@ -54,7 +54,7 @@ typedef struct {
     tnd_session_t *session;
     pthread_mutex_t lock; /* protects `session`: a signal may arrive while it ends */
     bool over;
-    bool preempted;       /* the first signal was that of a launcher */
+    bool preempted;       /* a signal was that of a launcher */
     int code;             /* set when the run is over */
     tnd_report_end_t end; /* how the run ended; the message is `why` */
     char why[512];
@@ -154,7 +154,7 @@ static void drain(run_t *run, const char *cause)
     run->progress.draining = true;
     run->drain_ns = tnd_clock_now() + drain_wait_ns;
     leave_soon(run, run->preempted && run->launch.size > 1 ? join_wait_ns : leave_wait_ns);
-    tnd_session_drain_because(run->session, cause);
+    tnd_session_drain_because(run->session, cause, run->preempted);
 }
 
 static void on_signal(void *context, int number, const char *cause, tnd_ending_step_t step)
@@ -458,6 +458,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     run->end = (tnd_report_end_t){outcome, code, run->why};
     tnd_session_resumption_end(run->session, &run->resumption_end);
     tnd_session_unsaved(run->session, unsaved, sizeof unsaved);
+    run->preempted = run->preempted || tnd_session_is_preempted(run->session);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_clear(&run->progress);
     else
