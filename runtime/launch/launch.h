@@ -32,6 +32,7 @@ typedef struct {
     uint32_t port;                   /* of the leader; 0: not told */
     bool port_taken;                 /* the launcher itself listens there */
     char job[128];                   /* "": not told */
+    char machine[64];                /* as the launcher names this one; "": not told */
     uint32_t step;                   /* of the job, which may have several at once */
     bool named_late;                 /* the name of the leader appears when its process begins */
     bool by_parent;    /* one parent starts all processes of a machine, and no others */

@@ -160,11 +160,12 @@ const char *tnd_launched_text(const tnd_launch_t *launch, const tnd_plan_t *plan
                               char *text, size_t room)
 {
     char known[256], at[300] = "";
+    const char *machine = plan->leader_machine != NULL ? plan->leader_machine : "";
     const tnd_plan_host_t *leader = &plan->hosts[0];
     if (plan->rest_count > 0 && plan->host_count > 1 && leader->port != 0)
         snprintf(at, sizeof at, " at %s:%" PRIu32, leader->address, leader->port);
-    snprintf(text, room, "%s is host %s (%s); %s leads%s",
+    snprintf(text, room, "%s is host %s (%s); %s%s%s leads%s",
              tnd_launch_text(launch, known, sizeof known), plan->hosts[host].name,
-             plan->hosts[host].address, leader->name, at);
+             plan->hosts[host].address, leader->name, *machine != '\0' ? " on " : "", machine, at);
     return text;
 }

@@ -13,8 +13,8 @@
  *  Errors: TND_FAILED says what to write. */
 tnd_status_t tnd_launched_host(const tnd_launch_t *launch, const tnd_plan_t *plan, uint32_t *host_p,
                                tnd_error_t *error) TND_CHECKED;
-/*  The line for the log: "slurm job 17, rank 2 of 3 is host c (10.1.0.12); a leads", and where, if the
- *  processes found that out by meeting. */
+/*  The line for the log: "slurm job 17, rank 2 of 3 is host c (10.1.0.12); a leads", and on which machine
+ *  and where, if the processes found that out by meeting. */
 const char *tnd_launched_text(const tnd_launch_t *launch, const tnd_plan_t *plan, uint32_t host,
                               char *text, size_t room);
 

@@ -37,6 +37,8 @@ static tnd_status_t slurm_read(const char *const *environment, tnd_launch_t *lau
                                            NULL};
     TND_TRY(tnd_launch_ranks(environment, &names, launch, error));
     TND_TRY(read_leader(environment, launch, error));
+    TND_TRY(tnd_variable_text(environment, "SLURMD_NODENAME", launch->machine,
+                              sizeof launch->machine, error));
     TND_TRY(tnd_variable_text(environment, "SLURM_JOB_ID", launch->job, sizeof launch->job, error));
     TND_TRY(tnd_variable_number(environment, "SLURM_STEP_ID", 0, 0, &launch->step, error));
     return tnd_variable_number(environment, "SLURM_RESTART_COUNT", 0, 0, &launch->restarts, error);

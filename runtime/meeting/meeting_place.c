@@ -387,6 +387,17 @@ static void find_machine(char text[TND_ROSTER_TEXT])
     snprintf(text, TND_ROSTER_TEXT, "%s.%" PRIu64, boot, space);
 }
 
+/*  The launcher's name of the machine, or its own. */
+static void find_name(const tnd_launch_t *launch, char name[TND_ROSTER_TEXT])
+{
+    if (launch->machine[0] != '\0')
+        snprintf(name, TND_ROSTER_TEXT, "%s", launch->machine);
+    else if (gethostname(name, TND_ROSTER_TEXT) != 0)
+        name[0] = '\0';
+    name[TND_ROSTER_TEXT - 1] = '\0';
+    (void)tnd_printable(name, TND_ROSTER_TEXT); /* a line of the roster */
+}
+
 static bool is_asked(const tnd_plan_t *plan)
 {
     for (uint32_t h = 0; h < plan->host_count; h++)
@@ -422,6 +433,7 @@ tnd_status_t tnd_meeting_place_facts(const tnd_meeting_place_t *self, const tnd_
     };
     snprintf(facts->job, sizeof facts->job, "%s", self->job);
     find_machine(facts->process.machine);
+    find_name(launch, facts->process.name);
     find_devices(plan, &facts->process);
     if (self->is_local)
         snprintf(facts->process.address, TND_ROSTER_TEXT, "%s", self->leader);

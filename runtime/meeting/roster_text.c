@@ -9,11 +9,13 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/data/text_payload.h"
+#include "runtime/text/printable.h"
 
 static void write_process(FILE *out, const tnd_roster_process_t *process)
 {
-    fprintf(out, "%" PRIu32 " %" PRIu32 " %s\n%s\n%s\n%s\n", process->rank, process->device_count,
-            process->device, process->address, process->machine, process->visible);
+    fprintf(out, "%" PRIu32 " %" PRIu32 " %s\n%s\n%s\n%s\n%s\n", process->rank,
+            process->device_count, process->device, process->address, process->machine,
+            process->name, process->visible);
 }
 
 /*  The next line, which must fit. */
@@ -53,10 +55,13 @@ static bool read_process(tnd_text_payload_reader_t *reader, tnd_roster_process_t
         process->device_count > TND_ROSTER_MAX)
         return false;
     memcpy(process->device, line + end, strlen(line + end) + 1);
-    return read_line(reader, process->address, sizeof process->address) &&
-           tnd_roster_is_address(process->address) &&
-           read_line(reader, process->machine, sizeof process->machine) &&
-           read_line(reader, process->visible, sizeof process->visible);
+    bool good = read_line(reader, process->address, sizeof process->address) &&
+                tnd_roster_is_address(process->address) &&
+                read_line(reader, process->machine, sizeof process->machine) &&
+                read_line(reader, process->name, sizeof process->name) &&
+                read_line(reader, process->visible, sizeof process->visible);
+    (void)tnd_printable(process->name, sizeof process->name); /* logs have it */
+    return good;
 }
 
 tnd_buffer_t *tnd_roster_request_write(const tnd_roster_request_t *request)

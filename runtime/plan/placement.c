@@ -587,6 +587,11 @@ void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology
     tnd_placer_read_hosts(&self);
 }
 
+static const char *leader_machine(const tnd_roster_list_t *launched)
+{
+    return launched != NULL && launched->processes != NULL ? launched->processes[0].name : "";
+}
+
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
                                         const char *fallback_data, const char *local,
@@ -607,6 +612,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                          .hung_after_ns = settings->hung_after_ns,
                          .restart_timeout_ns = settings->restart_timeout_ns,
                          .roster = launched != NULL ? launched->number : 0,
+                         .leader_machine = leader_machine(launched),
                          .restarts = restarts_of(context, settings),
                          .checkpoint = settings->checkpoint,
                          .tolerant = settings->numeric != 0,

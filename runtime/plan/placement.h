@@ -110,9 +110,10 @@ typedef struct tnd_plan {
     uint32_t chain_count;
     /*  The hosts of the range `[*]`, in the order of the file; rest_count 0: there is none. */
     uint32_t rest_first, rest_count;
-    uint64_t roster;     /* the number of the roster by which they were dealt; 0: none */
-    uint32_t least;      /* of them are enough (`min:`); 0: all */
-    const char *network; /* theirs, such as "10.1.0.0/16"; NULL: not given */
+    uint64_t roster;            /* the number of the roster by which they were dealt; 0: none */
+    const char *leader_machine; /* its name, as the processes learnt when they met; "": not known */
+    uint32_t least;             /* of them are enough (`min:`); 0: all */
+    const char *network;        /* theirs, such as "10.1.0.0/16"; NULL: not given */
     /*  At the end of each list: hosts that may join by `--host POOL+`, with instances and edges. */
     uint32_t spare_hosts, spare_instances, spare_edges;
 } tnd_plan_t;

@@ -1,6 +1,7 @@
 """What the tests of launchers share: a graph of three hosts, and an environment without a launcher."""
 import os
 import re
+import socket
 
 from command import BUILD, FEED, ROOT, arrays, free_port, run, same, topology
 
@@ -31,6 +32,11 @@ def hosts(folder, names=("a", "b", "c")):
     path.write_text(f"port: {free_port()}\nhosts:\n" + "".join(
         f"  {name}: {{actors: [{actors[i]}]}}\n" for i, name in enumerate(names)))
     return path
+
+
+def leads(host, machine=None):
+    """As processes that have met say it."""
+    return f"{host} on {machine or socket.gethostname()} leads at"
 
 
 def stream(out):

@@ -11,7 +11,7 @@ import sys
 import time
 
 from command import FEED, TUNDISH, arrays, holds, main, same, topology
-from launched import PREP, alone, clean, stream
+from launched import PREP, alone, clean, leads, stream
 
 OVER = "hosts:\n  node[*]: {lanes: each, actors: [read, prep, batch, feed]%s}\n"
 # MACHINE.does: a line of shell that takes the place of the command, which is "$@".
@@ -303,12 +303,12 @@ def test_machines_with_networks_of_their_own(folder):
     done = in_network(folder, f"exec tundish up {path} {over} --on '10.9.0.[1-3]' --via '{via} {{address}}'")
     same((done.returncode, stream(done.stdout)), (0, wanted), done.stderr)
     for rank in range(3):
-        holds(done.stderr, f"rank {rank} of 3 is host node{rank} (10.9.0.{rank + 1}); node0 leads at 10.9.0.1:")
+        holds(done.stderr, f"rank {rank} of 3 is host node{rank} (10.9.0.{rank + 1}); {leads('node0')} 10.9.0.1:")
     (folder / "share").mkdir()
     done = in_network(folder, "for rank in 1 2 0; do TUNDISH_RANK=$rank TUNDISH_HOSTS=3 ip netns exec h$((rank + 1)) "
                               f"tundish run {path} {over} --meet {folder}/share & done; wait")
     same(stream(done.stdout), wanted, done.stderr)
-    holds(done.stderr, "rank 2 of 3 is host node2 (10.9.0.3); node0 leads at 10.9.0.1:")
+    holds(done.stderr, f"rank 2 of 3 is host node2 (10.9.0.3); {leads('node0')} 10.9.0.1:")
     same(list((folder / "share").iterdir()), [])
 
 

@@ -10,7 +10,7 @@ import time
 
 from command import BUILD, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
 from free_ports import locks
-from launched import PREP, PROGRAM, alone, clean, stream
+from launched import PREP, PROGRAM, alone, clean, leads, stream
 
 # Runs find each other by the names of their jobs, and their ports derive from them: no other process has these.
 NUMBER = os.getpid()
@@ -36,7 +36,7 @@ def by_hand(size, **more):
 
 def srun(size):
     return [{"SLURM_JOB_ID": str(NUMBER), "SLURM_STEP_ID": "0", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank),
-             "SLURM_STEP_NUM_TASKS": str(size), "SLURM_STEP_NODELIST": "c7"} for rank in range(size)]
+             "SLURM_STEP_NUM_TASKS": str(size), "SLURM_STEP_NODELIST": "c7", "SLURMD_NODENAME": "c7"} for rank in range(size)]
 
 
 def openmpi(size):
@@ -75,7 +75,8 @@ def test_every_launcher_has_the_stream_of_one_process(folder):
             for rank, (code, _, err) in enumerate(ended):
                 same(code, 0, err)
                 same(err.count("launch:"), 1, err)
-                holds(err, f"launch: {known}, rank {rank} of 4 is host node{rank} (127.0.0.1); node0 leads at 127.0.0.1:")
+                holds(err, f"launch: {known}, rank {rank} of 4 is host node{rank} (127.0.0.1); "
+                           f"{leads('node0', 'c7' if 'slurm' in known else None)} 127.0.0.1:")
             same(stream(ended[0][1]), wanted, known)
 
 
@@ -99,7 +100,7 @@ def test_named_hosts_come_before_the_rest(folder):
     over.write_text("hosts:\n  reads: {actors: [read, batch]}\n  node[*]: {actors: [prep, feed]}\n")
     ended = end(begin([TUNDISH, "run", path, over], by_hand(3)))
     for rank, host in enumerate(("reads", "node0", "node1")):
-        holds(ended[rank][2], f"rank {rank} of 3 is host {host} (127.0.0.1); reads leads at")
+        holds(ended[rank][2], f"rank {rank} of 3 is host {host} (127.0.0.1); {leads('reads')}")
     same((ended[0][0], stream(ended[0][1])), (0, alone(path)), ended)
 
 
@@ -499,7 +500,7 @@ def test_ports(folder):
     over = overlay(folder, top=f"port: {port}\n")
     ended = end(begin([TUNDISH, "run", path, over], by_hand(2)))
     same([code for code, _, _ in ended], [0, 0], ended)
-    holds(ended[1][2], f"node0 leads at 127.0.0.1:{port}\n")
+    holds(ended[1][2], f"{leads('node0')} 127.0.0.1:{port}\n")
     with socket.create_server(("127.0.0.1", port)):
         ((code, _, err),) = end(begin([TUNDISH, "run", path, over], by_hand(2)[:1]))
         same(code, 1, err)

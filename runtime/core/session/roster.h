@@ -26,6 +26,7 @@ typedef struct {
     uint32_t rank;
     char address[TND_ROSTER_TEXT]; /* "": not known */
     char machine[TND_ROSTER_TEXT]; /* equal on one machine; "": not known */
+    char name[TND_ROSTER_TEXT];    /* of the machine, for people; "": not known */
     char device[16];               /* the kind that `auto` takes there; "": the processor */
     uint32_t device_count;         /* that the process sees */
     char
