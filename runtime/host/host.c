@@ -265,7 +265,7 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
     if (port == PORT_HOSTS)
         return (peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count)) ||
                tnd_is_newcomer(peer) || tnd_is_inspector(peer) ||
-               (tnd_is_attendee(peer) && self->plan->restarts.run > 0);
+               (tnd_is_attendee(peer) && (self->plan->restarts.run > 0 || self->plan->met != NULL));
     return peer < self->plan->instance_count &&
            self->plan->instances[peer].host == self->config.host;
 }

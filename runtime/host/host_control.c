@@ -396,7 +396,43 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
     tnd_msg_drop(&arrival->msg, arrival->carry);
 }
 
-/*  A process of the launcher that has come late waits here for the next start of its run. */
+/*  What a process of a launcher is told that has come late: it may wait here for the next start. */
+static tnd_msg_t answer_late(const tnd_host_t *self, const tnd_roster_request_t *request)
+{
+    const tnd_plan_t *plan = self->plan;
+    const tnd_plan_host_t *leader = &plan->hosts[0];
+    tnd_roster_verdict_t verdict =
+        plan->met != NULL ? tnd_roster_come_late(plan->met, request) : TND_ROSTER_ELSEWHERE;
+    tnd_msg_t answer = {.kind = TND_MSG_JOIN_REQUEST, .from = tnd_host_id(0)};
+    char run[300];
+    snprintf(run, sizeof run, "the run is under way, which %.60s on %.64s leads at %.64s:%" PRIu32,
+             leader->name, plan->leader_machine, leader->address, leader->port);
+    answer.note.number = TND_ROSTER_ANSWER_NO;
+    if (verdict == TND_ROSTER_ELSEWHERE) {
+        answer.note.number = TND_ROSTER_ANSWER_ELSEWHERE;
+        answer.note.payload = tnd_text_payload_of("another run");
+    } else if (verdict == TND_ROSTER_DOUBLED) {
+        answer.note.payload =
+            tnd_text_payload_of("two processes have rank 0: %s, and one at %s came later: start "
+                                "each rank once, or give another run a TUNDISH_JOB of its own",
+                                run, request->process.address);
+    } else if (verdict != TND_ROSTER_LATE) {
+        answer.note.payload = tnd_text_payload_of(
+            "rank %" PRIu32 " (%s) was started with other files or another number of processes: %s",
+            request->process.rank, request->process.address, run);
+    } else if (plan->restarts.run == 0) {
+        answer.note.payload =
+            tnd_text_payload_of("rank %" PRIu32 " (%s) came too late: %s", request->process.rank,
+                                request->process.address, run);
+    } else {
+        answer.note.number = TND_ROSTER_ANSWER_WAIT;
+        answer.note.payload =
+            tnd_text_payload_of("%s: this process takes part from its next start on", run);
+    }
+    return answer;
+}
+
+/*  A process of the launcher that has come late. */
 static void take_attendee(tnd_host_t *self, tnd_arrival_t *arrival)
 {
     tnd_roster_request_t request;
@@ -414,15 +450,11 @@ static void take_attendee(tnd_host_t *self, tnd_arrival_t *arrival)
     bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_host_leads(self) &&
                 tnd_roster_request_read(&request, arrival->msg.note.payload, &error) == TND_OK;
     if (asks) {
-        tnd_msg_t answer = {
-            .kind = TND_MSG_JOIN_REQUEST, .from = tnd_host_id(0), .to = arrival->peer};
-        bool ours = memcmp(request.graph, self->plan->fingerprint, sizeof request.graph) == 0;
-        answer.note.number = ours ? TND_ROSTER_ANSWER_WAIT : TND_ROSTER_ANSWER_ELSEWHERE;
-        answer.note.payload = tnd_text_payload_of(
-            ours ? "the run goes on: this process takes part from its next start on"
-                 : "a run of another graph");
+        tnd_msg_t answer = answer_late(self, &request);
+        bool waits = answer.note.number == TND_ROSTER_ANSWER_WAIT;
+        answer.to = arrival->peer;
         send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
-        if (ours)
+        if (waits)
             tnd_host_tell_leader(
                 self, TND_MSG_LOG, TND_LOG_WARNING,
                 tnd_text_payload_of("control rank %" PRIu32 " (%s) waits for the next start of the "

@@ -29,6 +29,8 @@ typedef struct {
     uint32_t turn;           /* the address of it that is dialled */
     uint64_t turn_ns;        /* until when, unless it answers */
     bool probes;             /* it looks for another leader, and wants no list */
+    uint32_t unanswered;     /* of a probe: leaders that are connected and have not answered */
+    uint64_t probe_ns;       /* until when it looks, if there is none of them */
     bool is_answered;        /* rank 0 refused this process */
     bool is_reached;         /* a leader was connected */
     uint64_t foreign_ns;     /* when to look whose the ports are; UINT64_MAX: not again */

@@ -14,6 +14,9 @@ static const uint64_t again_ns = 200000000;
 /*  How long an address of the file has to answer, and how long a leader has that is connected. */
 static const uint64_t address_ns = 300000000, answer_ns = 2000000000;
 
+/*  How long a leader has that a probe has reached. */
+static const uint64_t probe_answer_ns = 10000000000;
+
 /*  How often a name is looked up that may be that of an earlier pod. */
 static const uint64_t renew_ns = 1000000000;
 
@@ -42,6 +45,14 @@ static void say(tnd_attendance_t *self, uint32_t index, uint32_t number)
         tnd_msg_drop(&msg, TND_CARRY_BUFFER); /* if the connection is lost again, it returns */
 }
 
+/*  A leader that a probe has reached is that of another job, or has ended. */
+static void end_probe(tnd_attendance_t *self)
+{
+    self->unanswered -= self->unanswered > 0;
+    if (self->probes && self->unanswered == 0)
+        self->until_ns = self->probe_ns;
+}
+
 /*  Returns TND_AGAIN until the meeting is over; *seated_p: rank 0 knows this process. */
 static tnd_status_t take_answer(tnd_attendance_t *self, const tnd_msg_t *msg, bool *seated_p)
 {
@@ -57,6 +68,7 @@ static tnd_status_t take_answer(tnd_attendance_t *self, const tnd_msg_t *msg, bo
     if (msg->note.number == TND_ROSTER_ANSWER_ELSEWHERE) {
         snprintf(self->last, sizeof self->last, "there meets %.180s", why != NULL ? why : "");
         self->turn_ns = tnd_clock_now() + again_ns;
+        end_probe(self);
         return TND_AGAIN;
     }
     self->is_answered = true;
@@ -72,9 +84,13 @@ static tnd_status_t take_word(tnd_attendance_t *self, tnd_arrival_t *arrival, ui
     case TND_ARRIVAL_UP:
         self->is_reached = true;
         self->turn_ns = tnd_clock_now() + answer_ns;
+        self->unanswered++;
+        if (self->probes)
+            self->until_ns = tnd_clock_now() + probe_answer_ns;
         say(self, arrival->port, TND_ROSTER_COMES);
         break;
     case TND_ARRIVAL_LOST:
+        end_probe(self);
         if (*seated_p && self->plan->restarts.run > 0) /* a run that starts again meets here */
             self->until_ns = tnd_clock_now() + self->plan->start_timeout_ns;
         *seated_p = false;

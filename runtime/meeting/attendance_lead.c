@@ -297,6 +297,7 @@ static bool is_led(tnd_attendance_t *self, tnd_meeting_place_t *place, uint64_t 
         .place = place,
         .own = self->own,
         .until_ns = tnd_clock_now() + probe_ns,
+        .probe_ns = tnd_clock_now() + probe_ns,
         .foreign_ns = UINT64_MAX,
         .probes = true,
         .error = &why,

@@ -127,6 +127,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     if (place.folder != NULL && self.own.process.rank == 0 && plan->restarts.run > 0)
         keep_file(&self, graph);
     renumber(launch, &self.list);
+    self.list.own = &self.own;
     if (self.doubled[0] != '\0')
         snprintf(launch->hint, sizeof launch->hint, "%s", self.doubled);
     tnd_graph_launched(graph, &self.list);

@@ -363,6 +363,11 @@ void tnd_graph_launched(tnd_graph_t *self, const tnd_roster_list_t *launched)
         memcpy(processes, launched->processes, size);
         list->processes = processes;
     }
+    if (launched->own != NULL) {
+        tnd_roster_request_t *own = tnd_arena_take(self->arena, sizeof *own);
+        *own = *launched->own;
+        list->own = own;
+    }
     change(self);
     self->launched = list;
 }

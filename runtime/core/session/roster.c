@@ -24,29 +24,44 @@ void tnd_roster_init(tnd_roster_t *self, void *memory, const tnd_roster_request_
     seat(self, own, TND_LEADER);
 }
 
-static bool is_same_graph(const tnd_roster_t *self, const tnd_roster_request_t *request)
+static bool is_same_graph(const tnd_roster_request_t *own, const tnd_roster_request_t *request)
 {
-    return memcmp(self->own.graph, request->graph, sizeof request->graph) == 0;
+    return memcmp(own->graph, request->graph, sizeof request->graph) == 0;
 }
 
-static bool is_same_job(const tnd_roster_t *self, const tnd_roster_request_t *request)
+static bool is_same_job(const tnd_roster_request_t *own, const tnd_roster_request_t *request)
 {
-    if (strcmp(self->own.job, request->job) != 0 ||
-        (request->life != 0 && request->life != self->own.life))
+    if (strcmp(own->job, request->job) != 0 || (request->life != 0 && request->life != own->life))
         return false;
-    return self->own.job[0] != '\0' ||
-           (is_same_graph(self, request) && self->own.size == request->size);
+    return own->job[0] != '\0' || (is_same_graph(own, request) && own->size == request->size);
+}
+
+/*  Whether a process belongs to the run of `own`; TAKEN: it does. */
+static tnd_roster_verdict_t judge(const tnd_roster_request_t *own,
+                                  const tnd_roster_request_t *request)
+{
+    if (!is_same_job(own, request))
+        return TND_ROSTER_ELSEWHERE;
+    if (own->size != request->size || request->process.rank >= own->size)
+        return TND_ROSTER_OTHER_SIZE;
+    return is_same_graph(own, request) ? TND_ROSTER_TAKEN : TND_ROSTER_OTHER_GRAPH;
+}
+
+tnd_roster_verdict_t tnd_roster_come_late(const tnd_roster_request_t *own,
+                                          const tnd_roster_request_t *request)
+{
+    tnd_roster_verdict_t verdict = judge(own, request);
+    if (verdict != TND_ROSTER_TAKEN)
+        return verdict;
+    return request->process.rank == own->process.rank ? TND_ROSTER_DOUBLED : TND_ROSTER_LATE;
 }
 
 tnd_roster_verdict_t tnd_roster_come(tnd_roster_t *self, const tnd_roster_request_t *request,
                                      tnd_actor_id_t peer)
 {
-    if (!is_same_job(self, request))
-        return TND_ROSTER_ELSEWHERE;
-    if (self->own.size != request->size || request->process.rank >= self->own.size)
-        return TND_ROSTER_OTHER_SIZE;
-    if (!is_same_graph(self, request))
-        return TND_ROSTER_OTHER_GRAPH;
+    tnd_roster_verdict_t verdict = judge(&self->own, request);
+    if (verdict != TND_ROSTER_TAKEN)
+        return verdict;
     const tnd_roster_seat_t *known = &self->seats[request->process.rank];
     if (known->peer != peer && known->is_here && !TND_BUG(RANK_GIVEN_TWICE))
         return TND_ROSTER_DOUBLED;

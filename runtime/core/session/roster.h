@@ -40,10 +40,11 @@ typedef struct {
     uint32_t port; /* of the leader; 0: not known */
     uint64_t
         number; /* of the roster: the sessions of others do not let its processes in; 0: none met */
+    const struct tnd_roster_request *own; /* what this process has said; NULL: none met */
 } tnd_roster_list_t;
 
 /*  What a process says when it comes. */
-typedef struct {
+typedef struct tnd_roster_request {
     tnd_roster_process_t process;
     char reached[TND_ROSTER_TEXT]; /* the leader's address as this process uses it */
     uint32_t size;                 /* number of processes that were started */
@@ -86,6 +87,9 @@ void tnd_roster_init(tnd_roster_t *self, void *memory, const tnd_roster_request_
 /*  After the roster was closed, a process that is on it may come again for the list. */
 tnd_roster_verdict_t tnd_roster_come(tnd_roster_t *self, const tnd_roster_request_t *request,
                                      tnd_actor_id_t peer);
+/*  The same once the run is under way, of which `own` is what rank 0 has said: never TAKEN. */
+tnd_roster_verdict_t tnd_roster_come_late(const tnd_roster_request_t *own,
+                                          const tnd_roster_request_t *request);
 /*  The connection of a process is lost, or it has the list.  Returns whether it was here. */
 bool tnd_roster_leave(tnd_roster_t *self, tnd_actor_id_t peer);
 

@@ -420,7 +420,7 @@ static const tnd_plan_t *plan_launched(tnd_graph_t *graph, uint32_t count, bool 
         snprintf(it->machine, sizeof it->machine, "m%u", i < 2 ? 1 : i);
         snprintf(it->visible, sizeof it->visible, "%u", split ? i : 0);
     }
-    tnd_graph_launched(graph, &(tnd_roster_list_t){processes, count, 20480, 0});
+    tnd_graph_launched(graph, &(tnd_roster_list_t){processes, count, 20480, 0, NULL});
     return plan_of(graph);
 }
 

@@ -36,6 +36,25 @@ static tnd_roster_verdict_t come(uint32_t rank, tnd_actor_id_t peer)
     return tnd_roster_come(&roster, &request, peer);
 }
 
+Test(roster, once_the_run_is_under_way_each_that_comes_is_late_or_of_another_one)
+{
+    tnd_roster_request_t own = process(0, ""), late = process(2, "10.0.0.9");
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_LATE);
+    late.process.rank = 0;
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_DOUBLED);
+    late.process.rank = SIZE;
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_OTHER_SIZE);
+    late.process.rank = SIZE - 1;
+    late.graph[1]++;
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_OTHER_GRAPH);
+    late.job[0] = '\0';
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_ELSEWHERE);
+    own.job[0] = '\0'; /* without a name, another graph is another job */
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_ELSEWHERE);
+    late.graph[1]--;
+    cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_LATE);
+}
+
 static void come_all(void)
 {
     for (uint32_t rank = 1; rank < SIZE; rank++)
