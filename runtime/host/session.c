@@ -206,6 +206,21 @@ static void ignore_size_limit(void)
         (void)signal(SIGXFSZ, SIG_IGN);
 }
 
+/*  How this process was started, and what is odd about that. */
+static void log_launch(const tnd_session_t *session, const tnd_session_wishes_t *wishes,
+                       const tnd_log_line_t *record)
+{
+    tnd_log_line_t hint = *record;
+    if (record->text[0] != '\0')
+        tnd_session_log_take(session->watch.log, record);
+    if (wishes->launch == NULL || wishes->launch->launcher == NULL ||
+        wishes->launch->hint[0] == '\0')
+        return;
+    hint.level = TND_LOG_WARNING;
+    hint.text = wishes->launch->hint;
+    tnd_session_log_take(session->watch.log, &hint);
+}
+
 tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *counted,
                                    const tnd_session_wishes_t *wishes, tnd_error_t *error)
 {
@@ -253,8 +268,8 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         status = watch(session, &session->plan, error);
         config.observer = &session->observer;
         config.must_feed = true;
-        if (status == TND_OK && launched[0] != '\0')
-            tnd_session_log_take(session->watch.log, &record);
+        if (status == TND_OK)
+            log_launch(session, wishes, &record);
     }
     session->network = tnd_network->create();
     config.transport_context = session->network;

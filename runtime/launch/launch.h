@@ -39,7 +39,7 @@ typedef struct {
     uint32_t restarts; /* of the job */
     tnd_launch_tasks_t tasks;
     bool evaluates; /* beside the processes of the run: it has no rank, and evaluates checkpoints */
-    char hint[200]; /* a mistake in how the processes were started; "": none is known */
+    char hint[320]; /* what is odd about how the processes were started; "": nothing is known */
 } tnd_launch_t;
 
 /*  Reads the variables "NAME=VALUE" of an environment, of which the last entry is NULL.  `wanted` is

@@ -203,6 +203,12 @@ static tnd_meeting_end_t give_up(tnd_attendance_t *self)
 {
     if (self->place->folder != NULL)
         return give_up_file(self);
+    if (self->place->own_name[0] != '\0' && self->last[0] == '\0')
+        snprintf(
+            self->last, sizeof self->last,
+            "%.80s has this address on this machine, as a rule by /etc/hosts, and only here: if "
+            "rank 0 is elsewhere, remove it there, or write --leader ADDRESS",
+            self->place->own_name);
     (void)tnd_fail(self->error,
                    "rank 0 did not answer within %" PRIu64 " s at %s, port%s %" PRIu32 "%s%s%s%s",
                    self->plan->start_timeout_ns / 1000000000u, self->place->leader,

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
@@ -94,6 +95,29 @@ static void keep_file(const tnd_attendance_t *self, tnd_graph_t *graph)
     tnd_graph_undo_at_end(graph, remove_kept, kept);
 }
 
+static bool spans_machines(const tnd_roster_list_t *list)
+{
+    for (uint32_t i = 1; i < list->count; i++)
+        if (strcmp(list->processes[i].machine, list->processes[0].machine) != 0)
+            return true;
+    return false;
+}
+
+/*  What rank 0 tells of its address, or of another process of its rank. */
+static void take_hint(const tnd_attendance_t *self, tnd_launch_t *launch)
+{
+    const tnd_meeting_place_t *place = self->place;
+    if (self->doubled[0] != '\0')
+        snprintf(launch->hint, sizeof launch->hint, "%s", self->doubled);
+    else if (place->own_name[0] != '\0' && self->own.process.rank == 0 &&
+             spans_machines(&self->list))
+        snprintf(
+            launch->hint, sizeof launch->hint,
+            "warning: %.80s is %s on this machine, which others cannot reach: it is skipped, and "
+            "they use %s; remove the name from that line of /etc/hosts, or write --leader",
+            place->own_name, place->leader, self->list.processes[0].address);
+}
+
 tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *graph,
                                    tnd_launch_t *launch, const tnd_meeting_wish_t *wish,
                                    tnd_error_t *error)
@@ -128,8 +152,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
         keep_file(&self, graph);
     renumber(launch, &self.list);
     self.list.own = &self.own;
-    if (self.doubled[0] != '\0')
-        snprintf(launch->hint, sizeof launch->hint, "%s", self.doubled);
+    take_hint(&self, launch);
     tnd_graph_launched(graph, &self.list);
     free((void *)self.list.processes);
     error->text[0] = '\0';

@@ -65,7 +65,18 @@ static bool split(const char *text, char *address, size_t room, uint32_t *port_p
     return *end == '\0' && end != colon + 1 && port > 0 && port <= 65535;
 }
 
-/*  An IPv4 address is preferred. */
+/*  How well other machines may use an address: one of IPv4 is preferred, but not 127.0.1.1, which Debian
+ *  gives the machine's own name. */
+static int rank_address(const struct addrinfo *one)
+{
+    address_t address = {.any = {.sa_family = AF_UNSPEC}};
+    memcpy(&address, one->ai_addr, one->ai_addrlen);
+    if (address.any.sa_family == AF_INET)
+        return ntohl(address.four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ? 1 : 3;
+    return address.any.sa_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&address.six.sin6_addr) ? 2
+                                                                                              : 0;
+}
+
 static tnd_status_t resolve(const char *name, address_t *address_p, tnd_error_t *error)
 {
     char bare[256];
@@ -80,9 +91,8 @@ static tnd_status_t resolve(const char *name, address_t *address_p, tnd_error_t 
                         "or set TUNDISH_LEADER",
                         name, gai_strerror(why));
     const struct addrinfo *best = list;
-    for (const struct addrinfo *one = list; one != NULL && best->ai_family != AF_INET;
-         one = one->ai_next)
-        best = one->ai_family == AF_INET ? one : best;
+    for (const struct addrinfo *one = list; one != NULL; one = one->ai_next)
+        best = rank_address(one) > rank_address(best) ? one : best;
     memcpy(address_p, best->ai_addr, best->ai_addrlen);
     freeaddrinfo(list);
     return TND_OK;
@@ -250,6 +260,8 @@ static tnd_status_t take_leader(tnd_meeting_place_t *self, const tnd_launch_t *l
         TND_TRY(resolve_leader(name, launch->rank == 0, &address, error));
     print_address(&address.any, self->leader);
     self->is_local = self->is_local || is_loopback(name);
+    if (!self->is_local && is_loopback(self->leader))
+        snprintf(self->own_name, sizeof self->own_name, "%s", name);
     if (launch->named_late)
         snprintf(self->name, sizeof self->name, "%s", name);
     return TND_OK;

@@ -34,6 +34,9 @@ typedef struct {
         [TND_ROSTER_TEXT]; /* address of rank 0, a number, IPv6 in brackets; "": see `folder` */
     char name[256]; /* of rank 0, if another machine may get it while others look for it; "" */
     bool is_local;  /* all processes are on this machine */
+    char own_name
+        [256]; /* of rank 0, if its address here is one that only this machine reaches, as that
+                           of Debian's own host name, 127.0.1.1; else "" */
     uint32_t ports[TND_MEETING_PORTS], port_count;
     char job[TND_ROSTER_JOB];       /* "": not told */
     const char *folder;             /* where rank 0 writes its address; NULL: it is known */

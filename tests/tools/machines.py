@@ -312,6 +312,31 @@ def test_machines_with_networks_of_their_own(folder):
     same(list((folder / "share").iterdir()), [])
 
 
+def test_a_name_that_is_loopback_on_its_own_machine_is_skipped(folder):
+    path, over = prepare(folder)
+    if os.getuid() != 0 or in_network(folder, "true").returncode != 0:
+        print("skipped: networks cannot be made")
+        return
+    over.write_text("insecure: true\n" + over.read_text())
+    for name, address in ("own", "127.0.1.1"), ("others", "10.9.0.1"):  # as Debian has its own name
+        (folder / name).write_text(f"127.0.0.1 localhost\n{address} c1\n")
+    enter = folder / "enter"
+    enter.write_text(f"#!/bin/sh\nmount --bind {folder}/$1 /etc/hosts; shift\nexec \"$@\"\n")
+    enter.chmod(0o755)
+    line = f"TUNDISH_RANK=$rank TUNDISH_HOSTS=3 TUNDISH_LEADER=c1 ip netns exec h%s {enter} %s tundish run {path} {over}"
+    # Rank 1 is on the machine of rank 0, and rank 2 is not.
+    done = in_network(folder, f"rank=1; {line % (1, 'own')} & rank=2; {line % (2, 'others')} & rank=0; {line % (1, 'own')} & wait")
+    same(stream(done.stdout), alone(path), done.stderr)
+    same(done.stderr.count("launch: warning: c1 is 127.0.1.1 on this machine, which others cannot reach: it is skipped, and "
+                           "they use 10.9.0.1; "), 1, done.stderr)
+    for rank, address in enumerate(("10.9.0.1", "10.9.0.1", "10.9.0.2")):
+        holds(done.stderr, f"rank {rank} of 3 is host node{rank} ({address}); {leads('node0')} 10.9.0.1:")
+    done = in_network(folder, f"rank=2; {line % (2, 'own')} --set start_timeout=1s")
+    same((done.returncode, done.stderr.count("\n")), (75, 1), done.stderr)
+    holds(done.stderr, "rank 0 did not answer within 1 s at 127.0.1.1, ports", "c1 has this address on this machine",
+          "if rank 0 is elsewhere, remove it there, or write --leader ADDRESS")
+
+
 def random_faults(folder, rounds):
     """Inside of a network: faults of the command, at random machines."""
     draw, path, over = random.Random(rounds), folder / "graph.yaml", folder / "spmd.yaml"
