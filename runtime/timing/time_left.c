@@ -5,6 +5,9 @@
 
 static const uint64_t apart_ns = UINT64_C(1000000000);
 
+/*  A step that is late by more than this, and by more than some usual gaps, may never come. */
+static const double lost_ns = 5e9, lost_gaps = 4;
+
 static uint64_t active(const tnd_time_left_t *self)
 {
     return self->now_ns - self->paused_ns;
@@ -73,6 +76,8 @@ static uint64_t time_for(const tnd_time_left_t *self, uint64_t left, uint64_t do
         return 0;
     double span = (double)(self->last.at_ns - oldest->at_ns), gap = span / (double)steps;
     double quiet = (double)(active(self) - self->last.at_ns);
+    if (quiet > lost_ns + lost_gaps * gap)
+        return 0;
     if (quiet > gap) { /* the next step is late */
         span += quiet - gap;
         quiet = gap;

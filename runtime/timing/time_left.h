@@ -3,7 +3,7 @@
  *  The rate is that of the last 64 looks at which steps had been done, which are a second apart or more:
  *  of the last minute, or of the last 64 steps if those are rarer.  It begins with the first step, as
  *  what comes before is not repeated.  Time in which the run was paused is left out.  If steps are late,
- *  the time left grows.
+ *  the time left grows; if they are so late that they may never come, it is not known.
  *
  *  Pure: the caller gives the time.  Threads: one.  Units: nanoseconds; rows as they are read. */
 #ifndef TND_RUNTIME_TIMING_TIME_LEFT_H

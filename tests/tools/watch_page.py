@@ -108,6 +108,31 @@ def test_a_narrow_page_has_an_upright_graph_that_can_be_read(folder):
         same(page.complaints, [])
 
 
+def test_five_stages_fit_beside_each_other(folder):
+    with watched(folder) as (watch, *_), browser() as page:
+        for width, upright in ((1280, False), (1000, True)):
+            page.open(f"http://localhost:{watch.port}/", width=width)
+            page.until("document.querySelectorAll('svg.graph .box').length === 3")
+            seen = page.value("""(() => {
+                const groups = [0, 1, 2, 3, 4].map(rank => ({rank, name: `stage${rank}`})), room = $("graph").clientWidth / SMALLEST;
+                const {places, width} = place(groups, false, room), xs = [...places.values()].map(one => one.x);
+                return {upright: width > room, gaps: xs.slice(1).map((x, i) => x - xs[i] - BOX.width)}; })()""")
+            same(seen["upright"], upright, (width, seen))
+            assert min(seen["gaps"]) >= 76, seen
+
+
+def test_looks_that_arrive_late_leave_no_gap(folder):
+    with watched(folder) as (watch, *_), browser() as page:
+        page.open(f"http://localhost:{watch.port}/")
+        page.until("document.querySelectorAll('svg.graph .box').length === 3")
+        seconds = page.value("""(() => {
+            const made = new History();
+            for (const [at, span] of [[10.9, 1], [12.05, 1], [13.99, 1], [14.1, 0.9], [40, 1]])
+                made.cover(at, span, 5, [1]);
+            return [...made.seconds.keys()].sort((a, b) => a - b); })()""")
+        same(seconds, [10, 11, 12, 13, 14, 40])
+
+
 def test_a_victim_has_another_colour_than_the_culprit(folder):
     with watched(folder) as (watch, *_), browser() as page:
         page.open(f"http://localhost:{watch.port}/")

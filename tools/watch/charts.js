@@ -1,6 +1,6 @@
 /* charts.js - the time of an actor as a strip, the rate of the run, and histograms. */
 
-const HISTORY_SECONDS = 600;
+const HISTORY_SECONDS = 600, LATE_SECONDS = 3;
 
 /* The strips are drawn with the colours of the style. */
 let palette = [];
@@ -19,6 +19,7 @@ function readPalette() {
 class History {
     constructor() {
         this.seconds = new Map(); /* second: [weight, rows per second, shares...] */
+        this.end = -Infinity;     /* of the last look */
     }
 
     add(at, rows, shares, weight) {
@@ -31,12 +32,15 @@ class History {
                 (part, index) => (old[index + 1] * old[0] + part * weight) / (old[0] + weight))]);
     }
 
-    /* A look that covers the `span` seconds before `now`. */
+    /* A look that covers the `span` seconds before `now`.  It may arrive late: no time is left out after the look
+     * before it. */
     cover(now, span, rows, shares) {
-        if (span < 1)
-            this.add(now, rows, shares, span);
-        for (let at = now; at > now - span && span >= 1; at--)
-            this.add(at, rows, shares, Math.min(1, at - (now - span)));
+        const from = now - this.end < span + LATE_SECONDS ? Math.min(this.end, now - span) : now - span;
+        this.end = now;
+        if (now - from < 1)
+            this.add(now, rows, shares, now - from);
+        for (let at = now; at > from && now - from >= 1; at--)
+            this.add(at, rows, shares, Math.min(1, at - from));
         for (const second of this.seconds.keys()) {
             if (second >= now - HISTORY_SECONDS)
                 break;

@@ -1,10 +1,11 @@
 /* graph.js - the graph of a run: boxes in columns by rank, connected by edges that flow. */
 
-const BOX = {width: 172, height: 70, gapX: 104, gapY: 34, side: 16, below: 58};
+const BOX = {width: 172, height: 70, gapX: 104, leastGapX: 76, gapY: 34, side: 16, below: 58};
 const SMALLEST = 11 / 11.5; /* the smallest letters have 11.5 px in a graph that is not scaled */
 
-/* Where each box is: ranks from left to right, or upright from top to bottom. */
-function place(groups, upright) {
+/* Where each box is: ranks from left to right, closer to each other if they would not fit into `room` pixels, or
+ * upright from top to bottom. */
+function place(groups, upright, room) {
     const ranks = new Map(), places = new Map();
     let most = 0;
     for (const group of [...groups].sort((a, b) => a.rank - b.rank || a.name.localeCompare(b.name))) {
@@ -14,14 +15,14 @@ function place(groups, upright) {
         most = Math.max(most, number + 1);
     }
     const across = upright ? BOX.width + BOX.side : BOX.height + BOX.gapY;
-    const along = upright ? BOX.height + BOX.below : BOX.width + BOX.gapX;
+    const last = Math.max(0, ...ranks.keys());
+    const gap = Math.max(BOX.leastGapX, Math.min(BOX.gapX, (room - 2 - BOX.width) / last - BOX.width));
+    const along = upright ? BOX.height + BOX.below : BOX.width + gap;
     for (const spot of places.values()) {
         const first = spot.rank * along, second = (spot.number + (most - ranks.get(spot.rank)) / 2) * across;
         spot.x = 1 + (upright ? second : first);
         spot.y = 8 + (upright ? first : second);
     }
-    const last = Math.max(0, ...ranks.keys());
-
     return {places, width: (upright ? most * across - BOX.side : last * along + BOX.width) + 2,
             height: (upright ? last * along + BOX.height : most * across - BOX.gapY) + 18};
 }
@@ -63,12 +64,12 @@ class Graph {
     }
 
     /* Draws boxes and edges anew if the graph has changed; otherwise only their contents. */
-    show(model, groups, upright) {
+    show(model, groups, upright, room) {
         const bundles = bundle(model.edges.filter(edge => groups.has(groupOf(edge.from))));
-        const key = JSON.stringify([upright, [...groups.values()].map(one => [one.name, one.rank, one.actors.length]),
+        const key = JSON.stringify([upright, room, [...groups.values()].map(one => [one.name, one.rank, one.actors.length]),
                                     [...bundles.keys()]]);
         if (key !== this.key)
-            this.build(groups, bundles, upright);
+            this.build(groups, bundles, upright, room);
         this.key = key;
         for (const [name, parts] of this.boxes)
             this.fill(parts, groups.get(name), model);
@@ -76,8 +77,8 @@ class Graph {
             this.flow(parts, bundles.get(name), model);
     }
 
-    build(groups, bundles, upright) {
-        const {places, width, height} = place(groups.values(), upright);
+    build(groups, bundles, upright, room) {
+        const {places, width, height} = place(groups.values(), upright, room);
         this.root.classList.toggle("upright", upright);
         this.root.replaceChildren();
         this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);

@@ -150,13 +150,14 @@ function showGraph(model) {
         }
     /* If the boxes would be too small beside each other, all graphs go from top to bottom. */
     show("graph-card", true);
-    const upright = [...parts.values()].some(groups => SMALLEST * place(groups.values(), false).width > $("graph").clientWidth);
+    const room = $("graph").clientWidth / SMALLEST;
+    const upright = [...parts.values()].some(groups => place(groups.values(), false, room).width > room);
     for (const [part, groups] of parts) {
         if (!view.graphs.has(part)) {
             view.graphs.set(part, new Graph(open));
             $("graph").append(view.graphs.get(part).root);
         }
-        view.graphs.get(part).show(model, groups, upright);
+        view.graphs.get(part).show(model, groups, upright, room);
     }
     show("graph-card", parts.size > 0);
     /* All have the scale of the widest one; letters are never smaller than 11 px. */

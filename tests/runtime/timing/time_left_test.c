@@ -105,8 +105,24 @@ Test(time_left, a_late_step_makes_it_longer)
     do_steps(50, 32, SECOND);
     tnd_time_left_note(&left, &place, now + SECOND / 2);
     NEAR(run(), 49.5);
-    tnd_time_left_note(&left, &place, now + 50 * SECOND);
-    cr_assert_gt(run(), 90);
+    tnd_time_left_note(&left, &place, now + 9 * SECOND);
+    NEAR(run(), 57);
+}
+
+/*  The last steps of an epoch that hangs would be a moment away forever. */
+Test(time_left, a_run_that_does_not_go_on_has_none)
+{
+    place.epoch_rows = 3200;
+    place.run_rows = 2 * 3200;
+    do_steps(98, 32, SECOND / 100);
+    NEAR(epoch(), 0.02);
+    tnd_time_left_note(&left, &place, now += 5 * SECOND);
+    cr_assert(epoch() > 0 && run() > 0);
+    tnd_time_left_note(&left, &place, now += SECOND);
+    cr_assert_eq(epoch(), 0);
+    cr_assert_eq(run(), 0);
+    do_steps(1, 32, SECOND / 100);
+    cr_assert(epoch() > 0 && run() > 0, "it goes on");
 }
 
 Test(time_left, rows_that_are_not_known_are_those_of_the_first_epoch)
