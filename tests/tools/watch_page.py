@@ -131,6 +131,12 @@ def test_looks_that_arrive_late_leave_no_gap(folder):
                 made.cover(at, span, 5, [1]);
             return [...made.seconds.keys()].sort((a, b) => a - b); })()""")
         same(seconds, [10, 11, 12, 13, 14, 40])
+        seconds = page.value("""(() => {
+            const all = new Map();
+            addHistories(all, [{name: "read.0", ages_seconds: [2.2, 3.2], rows_per_second: [5, 5], shares: "00".repeat(18)}], 20);
+            all.get("read.0").cover(21, 1, 5, [1]);
+            return [...all.get("read.0").seconds.keys()].sort((a, b) => a - b); })()""")
+        same(seconds, [16, 17, 18, 19, 20, 21], "the look that follows the history")
 
 
 def test_a_victim_has_another_colour_than_the_culprit(folder):

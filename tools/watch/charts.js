@@ -57,6 +57,7 @@ function addHistories(histories, list, now) {
                 parseInt(actor.shares.substr(18 * index + 2 * part, 2), 16) / 255);
             history.add(now - age, actor.rows_per_second[index], shares, 1);
         });
+        history.end = now - Math.min(...actor.ages_seconds);
         histories.set(actor.name, history);
     }
 }
