@@ -6,7 +6,9 @@
 
 #include "tools/cli/number_text.h"
 
-enum { HEADER = 4 };
+/*  Rows of the header: two of numbers, two of the sentence, and if a fault is named one of it, or two on
+ *  a tall screen.  On a low one it takes a row of the sentence. */
+enum { HEADER = 4, LOW_SCREEN = 20, TALL_SCREEN = 40, FAULT_TEXT = 400 };
 
 /* --- header ----------------------------------------------------------------------------------- */
 
@@ -133,28 +135,50 @@ static void checkpoint_fields(const tnd_top_snapshot_t *snapshot, field_t fields
         fields[1].rank = 3;
 }
 
+/*  What is wrong with a run; "" if nothing is. */
+static const char *fault_of(const tnd_top_snapshot_t *snapshot, char text[FAULT_TEXT])
+{
+    text[0] = '\0';
+    if (snapshot->outcome != NULL)
+        return text;
+    if (snapshot->waiting_for[0] != '\0')
+        snprintf(text, FAULT_TEXT, "! waits for host %s", snapshot->waiting_for);
+    else if (snapshot->verdict.fault_count > 0)
+        snprintf(text, FAULT_TEXT, "! %s", snapshot->verdict.faults[0].text);
+    return text;
+}
+
+static unsigned fault_rows(const tnd_canvas_t *canvas)
+{
+    char text[FAULT_TEXT];
+    unsigned most = canvas->screen->rows < TALL_SCREEN ? 1 : 2;
+    unsigned rows =
+        put_wrapped(canvas->screen, 0, 1, 0, TND_INK_FAULT, fault_of(canvas->snapshot, text));
+    return rows < most ? rows : most;
+}
+
+static unsigned header_rows(const tnd_canvas_t *canvas)
+{
+    return HEADER + (canvas->screen->rows < LOW_SCREEN ? 0 : fault_rows(canvas));
+}
+
 static void put_verdict(const tnd_canvas_t *canvas)
 {
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     tnd_screen_t *screen = canvas->screen;
-    char text[160];
+    char text[FAULT_TEXT];
     unsigned row = 2;
     if (snapshot->outcome != NULL) {
         tnd_screen_put(screen, row, 1, TND_INK_BOLD, "why the run has ended: %s",
                        snapshot->outcome);
         return;
     }
-    bool fault = true;
-    if (snapshot->waiting_for[0] != '\0') {
-        snprintf(text, sizeof text, "waits for host %s", snapshot->waiting_for);
-        tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", text);
-    } else if (snapshot->verdict.fault_count > 0) {
-        tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", snapshot->verdict.faults[0].text);
-    } else {
-        fault = !snapshot->verdict.flows && snapshot->verdict.sentence[0] != '\0';
-    }
-    tnd_screen_put(screen, row, 1, fault && row == 2 ? TND_INK_FAULT : TND_INK_BOLD, "why");
-    put_wrapped(screen, row, 5, HEADER - row, fault && row == 2 ? TND_INK_FAULT : TND_INK_PLAIN,
+    unsigned most = fault_rows(canvas);
+    (void)put_wrapped(screen, row, 1, most, TND_INK_FAULT, fault_of(snapshot, text));
+    row += most;
+    bool stands = most == 0 && !snapshot->verdict.flows && snapshot->verdict.sentence[0] != '\0';
+    tnd_screen_put(screen, row, 1, stands ? TND_INK_FAULT : TND_INK_BOLD, "why");
+    put_wrapped(screen, row, 5, header_rows(canvas) - row, stands ? TND_INK_FAULT : TND_INK_PLAIN,
                 snapshot->verdict.sentence);
 }
 
@@ -282,8 +306,8 @@ static void draw_help(const tnd_canvas_t *canvas)
 static void draw_why(const tnd_canvas_t *canvas)
 {
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
-    unsigned rows = canvas->view->rows, row = HEADER + 2;
-    tnd_screen_put(canvas->screen, HEADER + 1, 1, TND_INK_BOLD, "why");
+    unsigned rows = canvas->view->rows, row = header_rows(canvas) + 2;
+    tnd_screen_put(canvas->screen, row - 1, 1, TND_INK_BOLD, "why");
     row += put_wrapped(canvas->screen, row, 2, rows, TND_INK_PLAIN,
                        snapshot->verdict.sentence[0] != '\0' ? snapshot->verdict.sentence
                                                              : "no judgement yet");
@@ -407,12 +431,13 @@ static void put_keys(const tnd_canvas_t *canvas)
 static void draw_main(const tnd_canvas_t *canvas)
 {
     unsigned heights[TND_BOXES + 1], keys = canvas->screen->rows >= 16 ? 2 : 1;
-    unsigned room = canvas->screen->rows > HEADER + keys ? canvas->screen->rows - HEADER - keys : 0;
+    unsigned header = header_rows(canvas);
+    unsigned room = canvas->screen->rows > header + keys ? canvas->screen->rows - header - keys : 0;
     divide(canvas, room, heights);
     static const unsigned order[TND_BOXES] = {TND_BOX_GRAPH,   TND_BOX_ACTORS, TND_BOX_TIME,
                                               TND_BOX_EDGES,   TND_BOX_MEMORY, TND_BOX_HOSTS,
                                               TND_BOX_DEVICES, TND_BOX_LOG};
-    unsigned top = HEADER;
+    unsigned top = header;
     for (unsigned b = 0; b < TND_BOXES; b++) {
         if (heights[order[b]] > 0)
             (void)boxes[order[b]](canvas, top, heights[order[b]]);
@@ -440,9 +465,9 @@ void tnd_top_draw(const tnd_top_view_t *view, const tnd_top_snapshot_t *snapshot
         if (view->page == TND_TOP_WHY)
             draw_why(&canvas);
         else if (view->page == TND_TOP_RUNS)
-            tnd_top_draw_runs(&canvas, HEADER + 1);
+            tnd_top_draw_runs(&canvas, header_rows(&canvas) + 1);
         else if (view->page == TND_TOP_ACTOR)
-            tnd_top_draw_close_up(&canvas, HEADER + 1);
+            tnd_top_draw_close_up(&canvas, header_rows(&canvas) + 1);
         else
             draw_main(&canvas);
     }

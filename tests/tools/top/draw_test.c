@@ -53,6 +53,29 @@ Test(draw, an_awaited_host_and_a_run_that_has_ended_come_first)
     cr_assert_eq(row_of("fashion  failed"), 0);
 }
 
+/*  What would help stands at the end of the sentence, and is seen with a fault above it, too. */
+Test(draw, a_fault_leaves_two_rows_for_the_sentence)
+{
+    strcpy(run.verdict.sentence,
+           "fashion flows, 600 rows/s; busiest is prep.0, at work 100 % of the time; 4 workers of "
+           "prep should give 800 rows/s");
+    cr_assert_eq(row_of("should give 800 rows/s"), 3);
+    run.verdict.fault_count = 1;
+    strcpy(run.verdict.faults[0].text, "prep.0 on host a has been inside one call of its work for "
+                                       "11 s; its mean is 42 ms");
+    cr_assert_eq(row_of("! prep.0 on host a has been inside"), 2);
+    cr_assert_eq(row_of("42 ms"), -1);
+    cr_assert_eq(row_of("why fashion flows"), 3);
+    cr_assert_eq(row_of("should give 800 rows/s"), 4);
+    cr_assert_eq(row_of("read -----ipc"), 6);
+    view.rows = 40;
+    cr_assert_eq(row_of("42 ms"), 3);
+    cr_assert_eq(row_of("should give 800 rows/s"), 5);
+    view.rows = 19;
+    cr_assert_eq(row_of("why fashion flows"), 3);
+    cr_assert_eq(row_of("should give 800 rows/s"), -1, "a low screen has no room for it");
+}
+
 Test(draw, hosts_of_long_and_short_names_are_aligned)
 {
     run.host_count = 2;
