@@ -176,9 +176,9 @@ static void put_verdict(const tnd_canvas_t *canvas)
     unsigned most = fault_rows(canvas);
     (void)put_wrapped(screen, row, 1, most, TND_INK_FAULT, fault_of(snapshot, text));
     row += most;
-    bool stands = most == 0 && !snapshot->verdict.flows && snapshot->verdict.sentence[0] != '\0';
-    tnd_screen_put(screen, row, 1, stands ? TND_INK_FAULT : TND_INK_BOLD, "why");
-    put_wrapped(screen, row, 5, header_rows(canvas) - row, stands ? TND_INK_FAULT : TND_INK_PLAIN,
+    bool halts = most == 0 && !snapshot->verdict.flows && snapshot->verdict.sentence[0] != '\0';
+    tnd_screen_put(screen, row, 1, halts ? TND_INK_FAULT : TND_INK_BOLD, "why");
+    put_wrapped(screen, row, 5, header_rows(canvas) - row, halts ? TND_INK_FAULT : TND_INK_PLAIN,
                 snapshot->verdict.sentence);
 }
 

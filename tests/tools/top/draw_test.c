@@ -53,7 +53,7 @@ Test(draw, an_awaited_host_and_a_run_that_has_ended_come_first)
     cr_assert_eq(row_of("fashion  failed"), 0);
 }
 
-/*  What would help stands at the end of the sentence, and is seen with a fault above it, too. */
+/*  What would help is at the end of the sentence, and is seen with a fault above it, too. */
 Test(draw, a_fault_leaves_two_rows_for_the_sentence)
 {
     strcpy(run.verdict.sentence,
