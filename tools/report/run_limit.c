@@ -89,6 +89,26 @@ static double share_of_times(const search_t *search, uint64_t was, uint64_t is)
     return is <= was || between <= 0 ? 0 : more < between ? more / between : 1;
 }
 
+static double share_waited(const search_t *search, const tnd_device_page_t *was,
+                           const tnd_device_page_t *is, tnd_device_wait_t wait)
+{
+    return share_of_times(search, tnd_device_waited(was, wait, search->view->before->now_ns),
+                          tnd_device_waited(is, wait, search->view->after->now_ns));
+}
+
+/*  The share of the time that a device worked by its own events.  A program that keeps its rows until it
+ *  gets the next ones makes all of that time seem work, also while the device has nothing to do. */
+static double share_by_device(const search_t *search, const tnd_device_page_t *was,
+                              const tnd_device_page_t *is)
+{
+    double works = share_of_times(search, tnd_device_worked(was, search->view->before->now_ns),
+                                  tnd_device_worked(is, search->view->after->now_ns));
+    double most = 1 - share_waited(search, was, is, TND_DEVICE_WAIT_ROWS) -
+                  share_waited(search, was, is, TND_DEVICE_WAIT_LINK);
+    most = most > 0 ? most : 0;
+    return works < most ? works : most;
+}
+
 /*  The share of the time that a device, or its thread, was in its step.  A history has only that of the
  *  busiest one of a feeder. */
 static double share_of_device(const search_t *search, const tnd_seen_t *who, uint32_t number,
@@ -103,8 +123,7 @@ static double share_of_device(const search_t *search, const tnd_seen_t *who, uin
     const tnd_device_page_t *was = &old->devices[number], *is = &who->page->devices[number];
     double thread = share_of_times(search, tnd_device_spent(was, states, before),
                                    tnd_device_spent(is, states, after));
-    double itself =
-        share_of_times(search, tnd_device_worked(was, before), tnd_device_worked(is, after));
+    double itself = share_by_device(search, was, is);
     return itself > thread ? itself : thread;
 }
 
@@ -512,10 +531,8 @@ static const tnd_device_page_t *longest_wait(const search_t *search, tnd_device_
         const tnd_statistics_t *old = tnd_run_view_before(search->view, &who);
         for (uint32_t d = 0; old != NULL && d < who.page->device_count && d < old->device_count;
              d++) {
-            const tnd_device_page_t *was = &old->devices[d], *is = &who.page->devices[d];
-            double share =
-                share_of_times(search, tnd_device_waited(was, wait, search->view->before->now_ns),
-                               tnd_device_waited(is, wait, search->view->after->now_ns));
+            const tnd_device_page_t *is = &who.page->devices[d];
+            double share = share_waited(search, &old->devices[d], is, wait);
             if (share <= *share_p)
                 continue;
             *share_p = share;

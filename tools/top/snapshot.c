@@ -194,6 +194,10 @@ static void take_link(tnd_top_device_t *device, const tnd_device_page_t *old,
     device->rows_wait_share = share_waited(page, old, TND_DEVICE_WAIT_ROWS, now, window_ns);
     device->work_share =
         share_of(tnd_device_worked(page, now), tnd_device_worked(old, now - window_ns), window_ns);
+    /* A program that keeps its rows until it gets the next ones makes all of that time seem work. */
+    double most = 1 - device->link_wait_share - device->rows_wait_share;
+    most = most > 0 ? most : 0;
+    device->work_share = device->work_share < most ? device->work_share : most;
 }
 
 /*  Its thread may do nothing while a device works on a step. */

@@ -421,6 +421,22 @@ Test(run_limit, a_device_that_waits_for_rows_is_named_beside_what_limits)
     cr_assert_null(strstr(verdict.sentence, "waits for rows"));
 }
 
+/*  `x = torch.from_dlpack(batch["x"])` in a loop lives until the next batch is there. */
+Test(run_limit, a_program_that_keeps_its_rows_does_not_make_a_waiting_device_the_limit)
+{
+    tnd_device_page_t *device = timed_device();
+    device->work_ns = second_ns;
+    device->wait_ns[TND_DEVICE_WAIT_ROWS] = second_ns * 7 / 10;
+    pages[READ].cpu_ns += second_ns * 9 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "read.0", "%s", verdict.sentence);
+    cr_assert_not_null(strstr(verdict.sentence, "sim:0 waits for rows 70 %"), "%s",
+                       verdict.sentence);
+    pages[READ].cpu_ns -= second_ns * 9 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_float_eq(verdict.limit.share, 0.3, 0.001);
+}
+
 Test(run_limit, a_program_between_its_calls_limits_although_a_device_has_its_rows)
 {
     tnd_device_page_t *device = timed_device();
