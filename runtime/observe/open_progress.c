@@ -135,7 +135,8 @@ static void print_pace(const tnd_open_pace_t *self, double share, uint64_t now, 
     if (still > 0) {
         print_time((double)still * 1e-9, time);
         snprintf(text, 48, ", no progress for %s", time);
-    } else if (left < 1e7) {
+    } else if (left >= 0.5 &&
+               left < 1e7) { /* what is less may be the longest part: the flush of a disk */
         print_time(left, time);
         snprintf(text, 48, ", %s left", time);
     }

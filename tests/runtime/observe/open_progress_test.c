@@ -83,7 +83,10 @@ Test(open_progress, what_is_not_known_is_left_out)
     tnd_open_progress_count(&self, 1 << 20, 4 << 20, "bytes");
     cr_assert_str_eq(printed(&self, -1, 0), "opening 4 MiB, 25 %");
     tnd_open_progress_count(&self, 5 << 20, 4 << 20, "bytes");
-    cr_assert_str_eq(printed(&self, 0.5, minute_ns), "opening 4 MiB, 100 %, 0 s left");
+    cr_assert_str_eq(printed(&self, 0.5, minute_ns), "opening 4 MiB, 100 %");
+    tnd_open_progress_count(&self, 4063232, 4 << 20, "bytes"); /* 31/32 */
+    cr_assert_str_eq(printed(&self, 0.5, 8 * (minute_ns / 60)), "opening 4 MiB, 97 %, 1 s left");
+    cr_assert_str_eq(printed(&self, 0.5, 7 * (minute_ns / 60)), "opening 4 MiB, 97 %");
 }
 
 Test(open_progress, a_line_between_hosts_keeps_everything)
