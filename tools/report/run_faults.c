@@ -11,7 +11,7 @@
 #include "tools/report/wait_chain.h"
 
 /*  A control thread that has not run for so long hangs: it wakes up at least once a second.  One that rests
- *  does not wait for a processor, or for a disk. */
+ *  does not wait for a processor, or for a disk; nor, unless it ends, for its actors. */
 static const uint64_t control_ns = 3000000000, control_rests_ns = 1500000000;
 
 /*  Metrics that wait for so long are not written in time. */
@@ -390,7 +390,7 @@ static bool control_hangs(const tnd_run_view_t *view, const tnd_inspected_t *pro
     if (written == 0 || now < written + control_rests_ns)
         return false;
     return now >= written + control_ns ||
-           (process->machine[0] == '\0' &&
+           (process->machine[0] == '\0' && page->control != TND_CONTROL_ENDS &&
             tnd_thread_state_rests(process->process, (pid_t)page->control_thread));
 }
 
