@@ -582,7 +582,7 @@ def device_of(run):
 
 def test_what_a_device_of_a_plugin_does_is_the_limit(make):
     for step_us, copy_us, reason in ((20000, 0, "step"), (0, 20000, "transfer")):
-        with make(speed="fast", feed=", devices: ['pjrt:0']") as run:
+        with make(speed="fast", feed=", depth: 2, devices: ['pjrt:0']") as run:
             run.turn(STEP, step_us)
             run.start(**PLUGIN, COUNTING_PJRT_US=str(copy_us))
             run.flows()

@@ -309,7 +309,7 @@ def control(run):
 
 
 SIM = ", devices: [sim:0], sim: {%s}"
-PJRT = ", devices: ['pjrt:0']"
+PJRT = ", depth: 2, devices: ['pjrt:0']"
 LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1 each}\n"
                   "  b: {actors: [read, prep, batch], lanes: 1 each}\n", "top": "lanes: 2",
          "batch": ", replicas: 2"}
