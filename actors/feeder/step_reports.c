@@ -27,8 +27,19 @@ const tnd_task_t *tnd_step_reports_save(tnd_step_reports_t *self, tnd_models_t *
     return task;
 }
 
-/*  One line about a model that was to be saved; returns its length. */
-static size_t print_saved(const tnd_report_t *report, uint32_t replica, char *text, size_t room)
+size_t tnd_step_reports_print(const tnd_report_t *report, uint32_t replica, char *text, size_t room)
+{
+    size_t used = 0;
+    for (uint32_t m = 0; m < report->count; m++) {
+        char metric[TND_METRIC_TEXT];
+        (void)tnd_metric_print(&report->metrics[m], metric);
+        used += (size_t)snprintf(text + used, room - used, "%" PRIu32 " %s\n", replica, metric);
+    }
+    return used;
+}
+
+size_t tnd_step_reports_print_saved(const tnd_report_t *report, uint32_t replica, char *text,
+                                    size_t room)
 {
     char hash[TND_DIGEST_TEXT_SIZE];
     const tnd_saved_t *part = &report->part;
@@ -81,15 +92,11 @@ tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models
     tnd_buffer_t *note = take_lines(self, lines);
     char *text = tnd_buffer_data(note);
     for (uint32_t r = 0; r < self->count; r++)
-        for (uint32_t m = 0; m < done->reports[r].count; m++) {
-            char metric[TND_METRIC_TEXT];
-            (void)tnd_metric_print(&done->reports[r].metrics[m], metric);
-            used += (size_t)snprintf(text + used, self->room - used, "%" PRIu32 " %s\n",
-                                     self->first + r, metric);
-        }
+        used += tnd_step_reports_print(&done->reports[r], self->first + r, text + used,
+                                       self->room - used);
     for (uint32_t r = 0; r < self->count; r++)
-        used += print_saved(saved_by(self, done, r, bare), self->first + r, text + used,
-                            self->room - used);
+        used += tnd_step_reports_print_saved(saved_by(self, done, r, bare), self->first + r,
+                                             text + used, self->room - used);
     assert(used < self->room);
     memset(text + used, ' ', self->room - used); /* the reader skips blank lines */
     tnd_buffer_seal(note);
@@ -112,7 +119,7 @@ void tnd_step_reports_save_last(const tnd_step_reports_t *self, tnd_models_t *mo
             report.kept = TND_KEPT_NOT;
             snprintf(report.not_kept_why, sizeof report.not_kept_why, "%.255s", why.text);
         }
-        (void)print_saved(&report, self->first + r, text, sizeof text);
+        (void)tnd_step_reports_print_saved(&report, self->first + r, text, sizeof text);
         fputs(text, out);
     }
 }

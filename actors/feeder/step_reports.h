@@ -28,6 +28,12 @@ typedef struct {
 /*  The most bytes of one report, per replica. */
 size_t tnd_step_reports_bytes(void);
 
+/*  Prints the metrics of a replica, a line each; returns their length. */
+size_t tnd_step_reports_print(const tnd_report_t *report, uint32_t replica, char *text,
+                              size_t room);
+/*  Likewise one line about a model that was to be saved. */
+size_t tnd_step_reports_print_saved(const tnd_report_t *report, uint32_t replica, char *text,
+                                    size_t room);
 /*  The task that saves the models after the step of a slice; NULL if no checkpoint is due or there is
  *  none. */
 const tnd_task_t *tnd_step_reports_save(tnd_step_reports_t *self, tnd_models_t *models,

@@ -109,18 +109,6 @@ bool tnd_checkpoint_writer_news(tnd_checkpoint_writer_t *self, tnd_log_level_t *
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below, uint64_t best)
-{
-    uint64_t *steps = NULL;
-    size_t count = 0;
-    if (tnd_store_list(self->options->dir, &steps, &count, NULL) != TND_OK)
-        return;
-    for (size_t i = 0; i < count; i++)
-        if (steps[i] < below && steps[i] != best)
-            tnd_store_forget(self->options->dir, steps[i]);
-    free(steps);
-}
-
 /*  In a folder that another run may have locked meanwhile nothing is removed. */
 static void forget(const tnd_checkpoint_writer_t *self, const job_t *job)
 {
@@ -129,7 +117,7 @@ static void forget(const tnd_checkpoint_writer_t *self, const job_t *job)
     if (job->kind == REMOVE)
         tnd_store_forget(self->options->dir, job->manifest.cursor.step);
     else
-        forget_below(self, job->manifest.cursor.step, job->best);
+        tnd_store_forget_below(self->options->dir, job->manifest.cursor.step, job->best);
 }
 
 /*  Keeps the folder locked although it was removed. */

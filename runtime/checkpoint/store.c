@@ -631,3 +631,15 @@ void tnd_store_forget(const char *dir, uint64_t step)
         closedir(folder);
     rmdir(path);
 }
+
+void tnd_store_forget_below(const char *dir, uint64_t below, uint64_t best)
+{
+    uint64_t *steps = NULL;
+    size_t count = 0;
+    if (below == 0 || tnd_store_list(dir, &steps, &count, NULL) != TND_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i] < below && steps[i] != best)
+            tnd_store_forget(dir, steps[i]);
+    free(steps);
+}

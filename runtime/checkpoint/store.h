@@ -109,5 +109,7 @@ tnd_status_t tnd_store_list(const char *dir, uint64_t **steps_p, size_t *count_p
                             tnd_error_t *error) TND_CHECKED;
 /*  Removes a checkpoint, complete or not, the manifest first; other files remain. */
 void tnd_store_forget(const char *dir, uint64_t step);
+/*  Removes those of fewer than `below` steps, but for that of `best`. */
+void tnd_store_forget_below(const char *dir, uint64_t below, uint64_t best);
 
 #endif

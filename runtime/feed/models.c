@@ -3,19 +3,16 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/folder.h"
 #include "runtime/checkpoint/store.h"
-#include "runtime/core/numeric/digest.h"
+#include "runtime/feed/model_file.h"
 #include "runtime/option/plugin.h"
 
 struct tnd_models {
@@ -95,18 +92,11 @@ static tnd_status_t call_load(void *context, tnd_replica_t *replica)
     return status;
 }
 
-static void forget_old(tnd_models_t *self)
+static void forget_old(const tnd_models_t *self)
 {
     /* In this order: what is below a bound was not the best one when the bound was set, or still is. */
-    uint64_t *steps = NULL, below = atomic_load(&self->forget_below);
-    uint64_t best = atomic_load(&self->forget_not);
-    size_t count = 0;
-    if (below == 0 || tnd_store_list(self->keep_dir, &steps, &count, NULL) != TND_OK)
-        return;
-    for (size_t i = 0; i < count; i++)
-        if (steps[i] < below && steps[i] != best)
-            tnd_store_forget(self->keep_dir, steps[i]);
-    free(steps);
+    uint64_t below = atomic_load(&self->forget_below), best = atomic_load(&self->forget_not);
+    tnd_store_forget_below(self->keep_dir, below, best);
 }
 
 /*  Lets the plugin save a model, and says why it could not. */
@@ -269,74 +259,15 @@ const char *tnd_models_plugin(const tnd_models_t *self)
 
 /* --- what it saves ---------------------------------------------------------------------------- */
 
-static tnd_status_t hash_file(const char *file, char text[33], tnd_error_t *error)
-{
-    FILE *in = fopen(file, "rb");
-    XXH3_state_t *state = tnd_require_memory(XXH3_createState());
-    XXH3_128bits_reset(state);
-    char bytes[16384];
-    for (size_t got; in != NULL && (got = fread(bytes, 1, sizeof bytes, in)) > 0;)
-        XXH3_128bits_update(state, bytes, got);
-    XXH128_hash_t hash = XXH3_128bits_digest(state);
-    XXH3_freeState(state);
-    bool whole = in != NULL && !ferror(in);
-    int reason = errno;
-    if (in != NULL)
-        fclose(in);
-    if (!whole)
-        return tnd_fail(error, "%s cannot be read: %s", file, strerror(reason));
-    tnd_digest_print(&(tnd_digest_t){.low = hash.low64, .high = hash.high64}, text);
-    return TND_OK;
-}
-
 bool tnd_models_can_save(const tnd_models_t *self)
 {
     return self->ops->save != NULL;
 }
 
-/*  Lets the plugin save the model to `file`, which exists, and hashes it. */
-static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tnd_error_t *error)
+static tnd_status_t write_first(void *context, const char *file, tnd_error_t *error)
 {
-    TND_TRY(save_to(self, self->models[0], file, error));
-    return hash_file(file, text, error);
-}
-
-/*  A file that is only hashed is in memory, because a full disk would lose the result of the run;
- *  it is on disk if the memory is too small. */
-static tnd_status_t save_nowhere(tnd_models_t *self, char text[33], tnd_error_t *error)
-{
-    const char *temporary = getenv("TMPDIR");
-    if (temporary == NULL || *temporary == '\0')
-        temporary = "/tmp";
-    const char *const folders[] = {"/dev/shm", temporary};
-    tnd_status_t status = TND_FAILED;
-    for (size_t i = 0; i < 2 && status != TND_OK; i++) {
-        char file[4200];
-        snprintf(file, sizeof file, "%s/tundish-model-XXXXXX", folders[i]);
-        int fd = mkostemp(file, O_CLOEXEC);
-        if (fd < 0) {
-            status = tnd_fail(error, "%s cannot be made: %s; name another folder in TMPDIR", file,
-                              strerror(errno));
-            continue;
-        }
-        close(fd);
-        status = fill(self, file, text, error);
-        unlink(file);
-    }
-    return status;
-}
-
-/*  The file replaces the old one atomically, and survives a power failure. */
-static tnd_status_t put(const char *file, const char *place, tnd_error_t *error)
-{
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0;
-    int reason = errno;
-    if (fd >= 0)
-        close(fd);
-    if (good && rename(file, place) == 0 && tnd_folder_sync_of(place))
-        return TND_OK;
-    return tnd_fail(error, "%s cannot be written: %s", place, strerror(good ? errno : reason));
+    const tnd_models_t *self = context;
+    return save_to(self, self->models[0], file, error);
 }
 
 tnd_status_t tnd_models_save(tnd_models_t *self, const char *place, char text[33],
@@ -348,18 +279,5 @@ tnd_status_t tnd_models_save(tnd_models_t *self, const char *place, char text[33
         strcpy(text, "-");
         return TND_OK;
     }
-    if (place == NULL)
-        return save_nowhere(self, text, error);
-    char file[4200];
-    snprintf(file, sizeof file, "%s.%d.tmp", place, (int)getpid());
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return tnd_fail(error, "%s cannot be made: %s", file, strerror(errno));
-    close(fd);
-    tnd_status_t status = fill(self, file, text, error);
-    if (status == TND_OK)
-        status = put(file, place, error);
-    if (status != TND_OK)
-        unlink(file);
-    return status;
+    return tnd_model_file_save(write_first, self, place, text, error);
 }
