@@ -89,14 +89,18 @@ static void adam_apply(void *state, const tnd_update_t *update)
     tnd_float_mode_restore(before);
 }
 
-static tnd_status_t adam_save(const void *state, const char *file, tnd_error_t *error)
+static tnd_status_t adam_save(const void *state, const float *const *versions, size_t version_count,
+                              const char *file, tnd_error_t *error)
 {
-    return tnd_optimizer_arrays_save(&((const adam_t *)state)->kept, file, error);
+    return tnd_optimizer_arrays_save(&((const adam_t *)state)->kept, versions, version_count, file,
+                                     error);
 }
 
-static tnd_status_t adam_load(void *state, const char *file, tnd_error_t *error)
+static tnd_status_t adam_load(void *state, float *const *versions, size_t version_count,
+                              const char *file, tnd_error_t *error)
 {
-    return tnd_optimizer_arrays_load(&((adam_t *)state)->kept, file, error);
+    return tnd_optimizer_arrays_load(&((adam_t *)state)->kept, versions, version_count, file,
+                                     error);
 }
 
 static void adam_close(void *state)

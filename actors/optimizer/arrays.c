@@ -34,27 +34,37 @@ void tnd_optimizer_arrays_close(tnd_optimizer_arrays_t *self)
     *self = (tnd_optimizer_arrays_t){0};
 }
 
-static bool write_arrays(const tnd_optimizer_arrays_t *self, int file)
+static bool write_rows(tnd_npy_column_t *out, const float *const *rows, size_t row_count,
+                       size_t count)
+{
+    bool written = true;
+    for (size_t i = 0; i < row_count && written; i++)
+        written = tnd_npy_column_add(out, rows[i], count * sizeof *rows[i], 0);
+    return written;
+}
+
+static bool write_all(const tnd_optimizer_arrays_t *self, const float *const *versions,
+                      size_t version_count, int file)
 {
     const tnd_column_t column = {.dtype = TND_F32, .rank = 1, .shape = {self->count}};
     tnd_npy_column_t out;
-    bool written = true;
     tnd_npy_column_init(&out, &column);
     out.file = file;
-    for (size_t i = 0; i < self->arrays && written; i++)
-        written =
-            tnd_npy_column_add(&out, self->values[i], self->count * sizeof *self->values[i], 0);
-    written = written && tnd_npy_column_complete(&out) && fsync(file) == 0;
+    bool written =
+        write_rows(&out, versions, version_count, self->count) &&
+        write_rows(&out, (const float *const *)self->values, self->arrays, self->count) &&
+        tnd_npy_column_complete(&out) && fsync(file) == 0;
     tnd_npy_column_free(&out);
     return written;
 }
 
-tnd_status_t tnd_optimizer_arrays_save(const tnd_optimizer_arrays_t *self, const char *file,
-                                       tnd_error_t *error)
+tnd_status_t tnd_optimizer_arrays_save(const tnd_optimizer_arrays_t *self,
+                                       const float *const *versions, size_t version_count,
+                                       const char *file, tnd_error_t *error)
 {
-    assert(self->arrays > 0);
+    assert(self->arrays + version_count > 0);
     int out = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool written = out >= 0 && write_arrays(self, out);
+    bool written = out >= 0 && write_all(self, versions, version_count, out);
     int reason = errno;
     if (out >= 0 && close(out) != 0 && written) {
         written = false;
@@ -63,34 +73,44 @@ tnd_status_t tnd_optimizer_arrays_save(const tnd_optimizer_arrays_t *self, const
     return written ? TND_OK : tnd_fail(error, "%s cannot be written: %s", file, strerror(reason));
 }
 
-/*  The numbers of the file, which is open. */
-static tnd_status_t read_arrays(const tnd_optimizer_arrays_t *self, tnd_stored_t *in,
-                                tnd_error_t *error)
+/*  The next row of the file to `row`. */
+static tnd_status_t read_row(tnd_stored_t *in, size_t *row_p, float *to, size_t count,
+                             tnd_error_t *error)
 {
-    if (in->dtype != TND_F32 || in->rank != 1 || in->shape[0] != self->count ||
-        in->rows != self->arrays)
+    const uint8_t *row;
+    size_t bytes = count * sizeof *to;
+    TND_TRY(tnd_content_view(&in->content, in->offset + (*row_p)++ * bytes, bytes, &row, error));
+    memcpy(to, row, bytes);
+    return TND_OK;
+}
+
+/*  The numbers of the file, which is open. */
+static tnd_status_t read_all(const tnd_optimizer_arrays_t *self, float *const *versions,
+                             size_t version_count, tnd_stored_t *in, tnd_error_t *error)
+{
+    size_t at = 0, rows = version_count + self->arrays;
+    if (in->dtype != TND_F32 || in->rank != 1 || in->shape[0] != self->count || in->rows != rows)
         return tnd_fail(
             error,
-            "%s: has %llu rows of %s, rank %u, first axis %llu, but the optimizer keeps "
-            "%zu rows of %zu f32: name a file that it saved, for as many parameters",
+            "%s: has %llu rows of %s, rank %u, first axis %llu, but %zu rows of %zu f32 "
+            "are kept: name a file that was saved with this optimizer, for as many "
+            "parameters",
             in->path, (unsigned long long)in->rows, tnd_dtype_name(in->dtype), in->rank,
-            (unsigned long long)(in->rank > 0 ? in->shape[0] : 1), self->arrays, self->count);
-    size_t bytes = self->count * sizeof(float);
-    for (size_t i = 0; i < self->arrays; i++) {
-        const uint8_t *row;
-        TND_TRY(tnd_content_view(&in->content, in->offset + i * bytes, bytes, &row, error));
-        memcpy(self->values[i], row, bytes);
-    }
+            (unsigned long long)(in->rank > 0 ? in->shape[0] : 1), rows, self->count);
+    for (size_t i = 0; i < version_count; i++)
+        TND_TRY(read_row(in, &at, versions[i], self->count, error));
+    for (size_t i = 0; i < self->arrays; i++)
+        TND_TRY(read_row(in, &at, self->values[i], self->count, error));
     return tnd_content_intact(&in->content, error);
 }
 
-tnd_status_t tnd_optimizer_arrays_load(tnd_optimizer_arrays_t *self, const char *file,
-                                       tnd_error_t *error)
+tnd_status_t tnd_optimizer_arrays_load(tnd_optimizer_arrays_t *self, float *const *versions,
+                                       size_t version_count, const char *file, tnd_error_t *error)
 {
-    assert(self->arrays > 0);
+    assert(self->arrays + version_count > 0);
     tnd_stored_t in;
     TND_TRY(tnd_npy_open(&in, file, error));
-    tnd_status_t status = read_arrays(self, &in, error);
+    tnd_status_t status = read_all(self, versions, version_count, &in, error);
     tnd_stored_close(&in);
     return status;
 }

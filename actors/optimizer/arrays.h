@@ -16,11 +16,13 @@ tnd_status_t tnd_optimizer_arrays_open(tnd_optimizer_arrays_t *self, size_t arra
                                        tnd_error_t *error) TND_CHECKED;
 void tnd_optimizer_arrays_close(tnd_optimizer_arrays_t *self);
 
-/*  As `save` and `load` of an optimizer (runtime/interface/optimizer.h), for at least one array.  The
- *  file is written in place, so name one that replaces the last only when it is complete. */
-tnd_status_t tnd_optimizer_arrays_save(const tnd_optimizer_arrays_t *self, const char *file,
-                                       tnd_error_t *error) TND_CHECKED;
-tnd_status_t tnd_optimizer_arrays_load(tnd_optimizer_arrays_t *self, const char *file,
+/*  As `save` and `load` of an optimizer (runtime/interface/optimizer.h).  The file is written in place, so
+ *  name one that replaces the last only when it is complete. */
+tnd_status_t tnd_optimizer_arrays_save(const tnd_optimizer_arrays_t *self,
+                                       const float *const *versions, size_t version_count,
+                                       const char *file, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_optimizer_arrays_load(tnd_optimizer_arrays_t *self, float *const *versions,
+                                       size_t version_count, const char *file,
                                        tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -90,14 +90,17 @@ static void sgd_apply(void *state, const tnd_update_t *update)
     tnd_float_mode_restore(before);
 }
 
-static tnd_status_t sgd_save(const void *state, const char *file, tnd_error_t *error)
+static tnd_status_t sgd_save(const void *state, const float *const *versions, size_t version_count,
+                             const char *file, tnd_error_t *error)
 {
-    return tnd_optimizer_arrays_save(&((const sgd_t *)state)->kept, file, error);
+    return tnd_optimizer_arrays_save(&((const sgd_t *)state)->kept, versions, version_count, file,
+                                     error);
 }
 
-static tnd_status_t sgd_load(void *state, const char *file, tnd_error_t *error)
+static tnd_status_t sgd_load(void *state, float *const *versions, size_t version_count,
+                             const char *file, tnd_error_t *error)
 {
-    return tnd_optimizer_arrays_load(&((sgd_t *)state)->kept, file, error);
+    return tnd_optimizer_arrays_load(&((sgd_t *)state)->kept, versions, version_count, file, error);
 }
 
 static void sgd_close(void *state)

@@ -36,11 +36,13 @@ typedef struct {
      *  TND_FAILED for options that contradict each other, and without memory; the text names both. */
     tnd_status_t (*open)(void *state, const void *options, size_t count, tnd_error_t *error);
     void (*apply)(void *state, const tnd_update_t *update);
-    /*  Writes the arrays to a file or reads them back, if there are any.  The file is a .npy array of f32,
-     *  a row for each array.  Errors: TND_FAILED, with the file and the reason; after `load` the arrays
-     *  may have changed. */
-    tnd_status_t (*save)(const void *state, const char *file, tnd_error_t *error);
-    tnd_status_t (*load)(void *state, const char *file, tnd_error_t *error);
+    /*  Writes `versions` of the parameters and the arrays to a file or reads them back; there is one of
+     *  either at least.  The file is a .npy array of f32, a row for each.  Errors: TND_FAILED, with the
+     *  file and the reason; after `load` both may have changed. */
+    tnd_status_t (*save)(const void *state, const float *const *versions, size_t version_count,
+                         const char *file, tnd_error_t *error);
+    tnd_status_t (*load)(void *state, float *const *versions, size_t version_count,
+                         const char *file, tnd_error_t *error);
     void (*close)(void *state);
 } tnd_optimizer_ops_t;
 

@@ -297,8 +297,9 @@ Test(files, a_loaded_optimizer_continues_with_the_same_bits)
             if (u == 4) {
                 memcpy(again, values, sizeof again);
                 if (arrays > 0) {
-                    cr_assert_eq(one.ops->save(one.state, file, &error), TND_OK, "%s", error.text);
-                    cr_assert_eq(other.ops->load(other.state, file, &error), TND_OK, "%s",
+                    cr_assert_eq(one.ops->save(one.state, NULL, 0, file, &error), TND_OK, "%s",
+                                 error.text);
+                    cr_assert_eq(other.ops->load(other.state, NULL, 0, file, &error), TND_OK, "%s",
                                  error.text);
                 }
             }
@@ -320,7 +321,7 @@ Test(files, numpy_reads_what_is_saved)
     float values[3] = {0, 0, 0}, gradient[3] = {1, -2, 0.25f};
     tnd_error_t error;
     update(&self, 1, 3, gradient, values);
-    cr_assert_eq(self.ops->save(self.state, file, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(self.ops->save(self.state, NULL, 0, file, &error), TND_OK, "%s", error.text);
     FILE *in = fopen(file, "rb");
     uint8_t bytes[1024];
     size_t size = fread(bytes, 1, sizeof bytes, in);
@@ -341,7 +342,7 @@ static void refuses_file(const char *options, size_t count, const char *text)
 {
     made_t self = made(options, count);
     tnd_error_t error = {.text = ""};
-    cr_assert_eq(self.ops->load(self.state, file, &error), TND_FAILED);
+    cr_assert_eq(self.ops->load(self.state, NULL, 0, file, &error), TND_FAILED);
     cr_expect_not_null(strstr(error.text, file), "%s", error.text);
     cr_expect_not_null(strstr(error.text, text), "%s", error.text);
     destroy(&self);
@@ -351,13 +352,12 @@ Test(files, a_file_of_another_optimizer_or_of_other_parameters_is_refused)
 {
     made_t self = made("adam", 3);
     tnd_error_t error;
-    cr_assert_eq(self.ops->save(self.state, file, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(self.ops->save(self.state, NULL, 0, file, &error), TND_OK, "%s", error.text);
     destroy(&self);
     refuses_file("{sgd: {momentum: 0.9}}", 3,
-                 "2 rows of f32, rank 1, first axis 3, but the "
-                 "optimizer keeps 1 rows of 3 f32");
-    refuses_file("{sgd: {momentum: 0.9}}", 6, "keeps 1 rows of 6 f32");
-    refuses_file("adam", 4, "keeps 2 rows of 4 f32");
+                 "2 rows of f32, rank 1, first axis 3, but 1 rows of 3 f32 are kept");
+    refuses_file("{sgd: {momentum: 0.9}}", 6, "but 1 rows of 6 f32 are kept");
+    refuses_file("adam", 4, "but 2 rows of 4 f32 are kept");
     cr_assert_eq(truncate(file, 320 + 23), 0);
     refuses_file("adam", 3, "");
     cr_assert_eq(truncate(file, 0), 0);
@@ -366,13 +366,33 @@ Test(files, a_file_of_another_optimizer_or_of_other_parameters_is_refused)
     refuses_file("adam", 3, "no such file");
 }
 
+Test(files, versions_are_saved_before_the_arrays_and_come_back)
+{
+    tnd_error_t error;
+    const float one[] = {1, -2, 3}, two[] = {4, 5, 0.5f};
+    float first[3], second[3];
+    const char *const options[] = {"sgd", "{sgd: {momentum: 0.9}}", "adam"};
+    for (size_t i = 0; i < 3; i++) {
+        made_t self = made(options[i], 3);
+        const float *const saved[] = {one, two};
+        float *const loaded[] = {first, second};
+        cr_assert_eq(self.ops->save(self.state, saved, 2, file, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(self.ops->load(self.state, loaded, 2, file, &error), TND_OK, "%s", error.text);
+        cr_expect_arr_eq(first, one, sizeof one);
+        cr_expect_arr_eq(second, two, sizeof two);
+        cr_expect_eq(self.ops->load(self.state, loaded, 1, file, &error), TND_FAILED);
+        destroy(&self);
+    }
+    (void)unlink(file);
+}
+
 Test(files, a_file_that_cannot_be_written_is_an_error)
 {
     made_t self = made("adam", 3);
     tnd_error_t error;
-    cr_assert_eq(self.ops->save(self.state, "/nowhere/state", &error), TND_FAILED);
+    cr_assert_eq(self.ops->save(self.state, NULL, 0, "/nowhere/state", &error), TND_FAILED);
     cr_expect_str_eq(error.text, "/nowhere/state cannot be written: No such file or directory");
-    cr_assert_eq(self.ops->save(self.state, "/dev/full", &error), TND_FAILED);
+    cr_assert_eq(self.ops->save(self.state, NULL, 0, "/dev/full", &error), TND_FAILED);
     cr_expect_not_null(strstr(error.text, "/dev/full cannot be written"), "%s", error.text);
     destroy(&self);
 }
