@@ -166,6 +166,11 @@ void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t
  *  before it reads them and they enter its cache. Returns false if the host cannot read them. */
 bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint64_t rank);
+/*  The state that the next step of the only replica computes on, while no step runs; it stays the
+ *  caller's. */
+void tnd_device_workers_serve(tnd_device_workers_t *self, const tnd_replica_state_t *state);
+/*  Whether the last step, which is done, has pushed. */
+bool tnd_device_workers_pushed(const tnd_device_workers_t *self);
 /*  Marks the slot as complete; tnd_device_workers_flush then wakes the threads. `keep`: a task
  *  whose `step` runs for each replica after the step, or NULL. */
 void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,

@@ -286,6 +286,17 @@ bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t
     return true;
 }
 
+void tnd_device_workers_serve(tnd_device_workers_t *self, const tnd_replica_state_t *state)
+{
+    assert(self->config.count == 1);
+    self->replicas->state = *state;
+}
+
+bool tnd_device_workers_pushed(const tnd_device_workers_t *self)
+{
+    return self->replicas->state.pushed;
+}
+
 void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
                               const tnd_slice_note_t *note, const tnd_task_t *keep)
 {

@@ -35,6 +35,16 @@ typedef struct {
     char not_kept_why[256];
 } tnd_report_t;
 
+/*  What the step of a replica reads and pushes where others hold its state. */
+typedef struct {
+    const char *holder; /* the actor; NULL: the replica has its state itself */
+    const float *values;
+    size_t count;
+    uint64_t version;
+    float *gradient; /* for as many numbers */
+    bool pushed;
+} tnd_replica_state_t;
+
 struct tnd_replica {
     /* constant */
     uint32_t id, local;         /* of the run; of this host */
@@ -69,6 +79,7 @@ struct tnd_replica {
     tnd_postings_t posts;
     uint32_t
         followers; /* replicas after it that post, and report, the same: they share its model */
+    tnd_replica_state_t state;
     char error[256];
 };
 

@@ -48,6 +48,7 @@
 #ifndef TUNDISH_TUNDISH_H
 #define TUNDISH_TUNDISH_H
 
+#include <tundish/parameters.h>
 #include <tundish/types.h>
 
 #ifdef __cplusplus
