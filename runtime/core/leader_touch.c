@@ -117,6 +117,9 @@ tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth, 
 {
     if (tnd_leader_core_is_over(self) || self->want_drain)
         return tnd_fail(error, "it ends already");
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].role == TND_ROLE_PARAMETERS)
+            return tnd_fail(error, "with `deal: whole` its slots cannot be changed while it runs");
     self->depth = depth;
     /* Also those that know it: one that could not allocate so many slots tries again. */
     for (uint32_t i = 0; i < self->config.member_count; i++)

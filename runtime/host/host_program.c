@@ -117,7 +117,8 @@ bool tnd_host_over(const tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
-        if (instance->host != self->config.host || instance->kind->role != TND_ROLE_FEEDER ||
+        if (instance->host != self->config.host ||
+            !tnd_members_commits(tnd_plan_role(self->plan, i)) ||
             tnd_chain_repeats(&self->plan->chains[instance->chain]))
             continue; /* what is not pulled of those that repeat is discarded */
         if (self->actors[i] == NULL || !tnd_actor_is_over(self->actors[i]))

@@ -24,7 +24,7 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
             continue;
         chain->members[chain->member_count++] = (tnd_member_t){
             .id = i,
-            .role = instance->kind->role,
+            .role = tnd_plan_role(plan, i),
             .host = instance->host,
             .lane = instance->kind->role == TND_ROLE_WORKER ? tnd_plan_is_cached(plan, i)
                                                             : instance->lane,
@@ -296,7 +296,8 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     digest = first;
     /* A host that was away repeats this message. */
     if (self->chains[chain].model_known ||
-        self->plan->chains[chain].carriers[0].instance != msg->from)
+        (self->plan->chains[chain].carriers[0].instance != msg->from &&
+         !tnd_plan_is_dealt(self->plan, chain)))
         return;
     self->chains[chain].model_known = true;
     if (observer != NULL && observer->model != NULL && strcmp(digest, "-") != 0)
@@ -558,7 +559,7 @@ static void announce_next_checkpoint(tnd_leader_t *self)
     msg.keep = tnd_checkpoint_writer_word(self->writer);
     for (uint32_t m = 0; m < chain->member_count; m++) {
         msg.to = chain->members[m].id;
-        if (chain->members[m].role == TND_ROLE_FEEDER)
+        if (tnd_members_commits(chain->members[m].role))
             self->output.send(self->output.context, &msg, TND_CARRY_NOTHING);
     }
 }
@@ -660,8 +661,9 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
         return;
     /* The last message of the first feeder is the hash of its model. */
     bool repeats = self->chain > 0 && tnd_chain_repeats(&self->plan->chains[self->chain]);
+    bool all = repeats || tnd_plan_is_dealt(self->plan, self->chain);
     tnd_actor_id_t first = self->plan->chains[self->chain].carriers[0].instance;
-    if (tnd_leader_core_awaits_model(chain->session, repeats ? TND_NOBODY : first))
+    if (tnd_leader_core_awaits_model(chain->session, all ? TND_NOBODY : first))
         return;
     if (self->chain == 0 && self->writer != NULL && !checkpoints_are_finished(self))
         return;

@@ -528,7 +528,7 @@ static bool feeds_here(const tnd_session_t *session, const char *actor)
     const tnd_host_config_t *config = tnd_host_config(session->host);
     for (uint32_t i = 0; i < config->plan->instance_count; i++) {
         const tnd_instance_t *instance = &config->plan->instances[i];
-        if (instance->host == config->host && instance->kind->role == TND_ROLE_FEEDER &&
+        if (instance->host == config->host && tnd_plan_role(config->plan, i) == TND_ROLE_FEEDER &&
             (actor == NULL || strcmp(instance->actor, actor) == 0))
             return true;
     }
@@ -560,6 +560,10 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
             feed = tnd_host_handle(session->host, feeder);
         follow(session, c);
     }
+    if (feed == NULL && tnd_plan_is_dealt(tnd_host_config(session->host)->plan, 0))
+        snprintf(session->refused, sizeof session->refused,
+                 "the graph has `deal: whole`: its plugin runs each step where a replica is free, "
+                 "and a program cannot pull steps");
     /* A feeder without a feed has failed, which ends the run: then its reason is known. */
     if (feed == NULL && feeds_here(session, actor) &&
         tnd_host_wait(session->host, TND_NEVER) == TND_OUTCOME_DRAINED)

@@ -11,7 +11,7 @@ tnd_membership_t tnd_membership_of_plan(const tnd_plan_t *plan, tnd_actor_id_t h
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         parties[i] = (tnd_party_t){
-            .role = instance->kind->role,
+            .role = tnd_plan_role(plan, i),
             .host = instance->host,
             .chain = instance->chain,
             .lane = instance->lane,

@@ -646,6 +646,23 @@ bool tnd_plan_is_cached(const tnd_plan_t *plan, uint32_t instance)
     return false;
 }
 
+bool tnd_plan_is_dealt(const tnd_plan_t *plan, uint32_t chain)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == chain &&
+            plan->instances[i].kind->role == TND_ROLE_PARAMETERS)
+            return true;
+    return false;
+}
+
+tnd_role_t tnd_plan_role(const tnd_plan_t *plan, uint32_t instance)
+{
+    const tnd_instance_t *own = &plan->instances[instance];
+    return own->kind->role == TND_ROLE_FEEDER && tnd_plan_is_dealt(plan, own->chain)
+               ? TND_ROLE_REPLICA
+               : own->kind->role;
+}
+
 uint32_t tnd_plan_trains(const tnd_plan_t *plan, uint32_t chain)
 {
     const char *after = plan->chains[chain].after;

@@ -121,6 +121,10 @@ typedef struct tnd_plan {
 
 /*  The plan including its spares, which a run uses. */
 tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan);
+/*  Whether a holder of parameters deals the steps of a chain, each to one replica. */
+bool tnd_plan_is_dealt(const tnd_plan_t *plan, uint32_t chain);
+/*  The role that an instance plays in the protocol: that of its kind, but for a feeder of such a chain. */
+tnd_role_t tnd_plan_role(const tnd_plan_t *plan, uint32_t instance);
 /*  Whether several devices reduce, so that each may wait for the others. */
 bool tnd_placement_reduces(const tnd_plan_t *plan);
 
