@@ -626,6 +626,12 @@ static const tnd_option_t options[] = {
          "lane; `size` counts these rows, the report those that they are made of"},
     {TND_OPTION(tnd_batcher_options_t, replicas, U64, GRAPH), .unit = "replicas", .fallback = "1",
      .range = "1..65536", .help = "logical consumers that a global batch is divided among"},
+    {TND_OPTION(tnd_batcher_options_t, deal, ENUM, GRAPH), .fallback = "split",
+     .choices = "split|whole",
+     .help =
+         "split: each replica gets its part of a global batch; whole: each batch goes to one "
+         "replica, whichever is free, as ClusterCoordinator.schedule of TensorFlow does, and an "
+         "actor of kind `parameters` holds the state of all"},
     {TND_OPTION(tnd_batcher_options_t, split, ENUM, GRAPH), .fallback = "rebatch_v2",
      .choices = "rebatch_v2|rebatch_legacy|auto",
      .help =
@@ -679,7 +685,7 @@ const tnd_kind_t tnd_kind_batcher = {
             .instances = TND_INSTANCE_LANE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(BEGIN) |
                        TND_ACCEPT(QUARANTINED) | TND_ACCEPT(LOST) | TND_ACCEPT(DIED) |
-                       TND_ACCEPT(MARK) | TND_ACCEPT(WINDOW),
+                       TND_ACCEPT(MARK) | TND_ACCEPT(WINDOW) | TND_ACCEPT(DEAL),
             .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out", .flow = TND_FLOW_BATCH, .required = true}},

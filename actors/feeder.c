@@ -77,6 +77,15 @@ static void tell_every(const feeder_t *feeder, tnd_feed_facts_t *facts)
     facts->every_what = chain->every.steps > 0 ? "steps" : "epochs";
 }
 
+/*  With `deal: whole`, the machines of the replicas decide what those of the feeder do otherwise. */
+static tnd_status_t init_dealt(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    TND_TRY(tnd_step_plugin_open(self, &feeder->models, error));
+    return tnd_feeder_make_dealt(feeder, self, tnd_plan_parameters(plan, feeder->own->chain),
+                                 error);
+}
+
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     feeder_t *feeder = state;
@@ -89,6 +98,8 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->statistics = tnd_actor_statistics(self);
     feeder->joins = tnd_peers_of(self, TND_ROLE_JOIN, tnd_actor_plan(self)->lanes);
     tnd_feeder_list_reducers(feeder, self);
+    if (tnd_plan_is_dealt(tnd_actor_plan(self), feeder->own->chain))
+        return init_dealt(feeder, self, error);
     tnd_feeder_make_machine(feeder, self);
     if (feeder->options->step != NULL)
         TND_TRY(tnd_step_plugin_open(self, &feeder->models, error));
@@ -409,6 +420,8 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
 {
     feeder_t *feeder = state;
     (void)more_p;
+    if (feeder->dealt != NULL)
+        return tnd_dealt_replicas_work(feeder->dealt, error);
     if (!feeder->begun) {
         feeder->begun = true;
         if (feeder->options->after != NULL)
@@ -522,6 +535,8 @@ static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
                                   tnd_error_t *error)
 {
     feeder_t *feeder = state;
+    if (feeder->dealt != NULL)
+        return tnd_dealt_replicas_arrive(feeder->dealt, arrival, error);
     if (!leaves_slots(arrival))
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
     switch (arrival->kind) {
@@ -549,6 +564,8 @@ static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
 static uint32_t feeder_blocked_on(const void *state)
 {
     const feeder_t *feeder = state;
+    if (feeder->dealt != NULL)
+        return tnd_dealt_replicas_blocked_on(feeder->dealt);
     if (feeder->over)
         return TND_WAIT_ENDED;
     uint32_t waits = tnd_feeder_core_blocked_on(feeder->machine) & ~(uint32_t)TND_WAIT_ENDED;
@@ -558,6 +575,10 @@ static uint32_t feeder_blocked_on(const void *state)
 static void feeder_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
 {
     const feeder_t *feeder = state;
+    *queue_p = 0;
+    *credit_p = TND_UNKNOWN;
+    if (feeder->dealt != NULL)
+        return;
     *queue_p = tnd_feeder_core_held(feeder->machine) - tnd_feeder_core_committed(feeder->machine);
     *credit_p = feeder->depth > *queue_p ? feeder->depth - *queue_p : 0;
 }
@@ -581,9 +602,18 @@ static void drop_reports(feeder_t *feeder)
         }
 }
 
+static void stop_dealt(feeder_t *feeder)
+{
+    tnd_dealt_replicas_stop(feeder->dealt);
+    atomic_store_explicit(&feeder->statistics->device_cpu_ns,
+                          tnd_dealt_replicas_device_cpu_ns(feeder->dealt), memory_order_relaxed);
+}
+
 static void feeder_fini(void *state)
 {
     feeder_t *feeder = state;
+    if (feeder->dealt != NULL)
+        stop_dealt(feeder);
     if (feeder->workers != NULL) {
         count_devices(feeder);
         tnd_outcome_t outcome = tnd_actor_outcome(feeder->self);
@@ -610,6 +640,7 @@ static void feeder_release(void *state)
 {
     feeder_t *feeder = state;
     tnd_feed_destroy(&feeder->feed);
+    tnd_dealt_replicas_destroy(&feeder->dealt);
     tnd_device_workers_destroy(&feeder->workers);
     tnd_models_drop(&feeder->models);
     tnd_peers_free(&feeder->joins);
@@ -637,7 +668,7 @@ const tnd_kind_t tnd_kind_feeder = {
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(SLICE) | TND_ACCEPT(WINDOW) |
                        TND_ACCEPT(BOOKED) | TND_ACCEPT(KEEP) | TND_ACCEPT(LAST) | TND_ACCEPT(HALT) |
                        TND_ACCEPT(LIMIT) | TND_ACCEPT(DEPTH) | TND_ACCEPT(RESULT) |
-                       TND_ACCEPT(CLOSED),
+                       TND_ACCEPT(CLOSED) | TND_ACCEPT(SERVE) | TND_ACCEPT(TAKEN),
             .inlets = {{.name = "in", .flow = TND_FLOW_BATCH, .required = true, .connects = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out",

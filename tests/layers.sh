@@ -13,7 +13,7 @@ order='runtime/tundish runtime/base
     runtime/timing runtime/pages runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/posts runtime/interface runtime/feed/slots runtime/feed runtime/resources runtime/meeting
     runtime/host
     transport transport/inproc transport/zmq transport/cuda transport/nccl transport/device transport/collective transport/hub
-    actors/file actors/text actors/stored actors/optimizer actors/source actors/source/sample actors/quarantine actors/example actors/image actors/expression actors/python actors/op actors/op/number actors/op/image actors/op/text actors/op/python actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine actors/source/python actors/adapt
+    actors/file actors/text actors/stored actors/optimizer actors/source actors/source/sample actors/quarantine actors/example actors/image actors/expression actors/python actors/op actors/op/number actors/op/image actors/op/text actors/op/python actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine actors/source/python actors/adapt actors/parameters
     actors/feeder actors
     tools/cli tools/launch tools/machine tools/table tools/new tools/inspect tools/rows tools/report tools/choice tools/process tools/events tools/remote tools/touch tools/top tools/watch tools/reference tools/faults tools/command
     tools/packaging/older_glibc examples examples/fashion tools/bench tools/bench/device tools/bench/many tools/bench/reduce'

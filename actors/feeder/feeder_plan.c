@@ -184,6 +184,8 @@ static uint64_t rows_of(const tnd_plan_t *plan, const tnd_instance_t *own,
                         const tnd_batcher_options_t *batcher)
 {
     uint64_t size = tnd_plan_batch_size(batcher);
+    if (batcher->deal == TND_DEAL_WHOLE)
+        return size;
     return tnd_split_rows((tnd_split_t)batcher->split, size, size,
                           plan->chains[own->chain].replicas, 0);
 }
@@ -198,8 +200,9 @@ tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tn
         .form = batcher->ragged == TND_RAGGED_PACK              ? TND_SLOT_PACKED
                 : batcher->bytes > 0 || batcher->bucket != NULL ? TND_SLOT_PADDED
                                                                 : TND_SLOT_SPREAD,
-        .ragged_max =
-            tnd_plan_ragged_most(batcher, &stream->fed.schema, plan->chains[own->chain].replicas),
+        .ragged_max = tnd_plan_ragged_most(
+            batcher, &stream->fed.schema,
+            batcher->deal == TND_DEAL_WHOLE ? 1 : plan->chains[own->chain].replicas),
     };
 }
 
@@ -312,6 +315,20 @@ static void add_collective(const tnd_plan_t *plan, const tnd_instance_t *own,
                             "values on their way to %s and back", ops->name);
 }
 
+/*  What the replicas read and push, where an actor holds their parameters. */
+static void add_gradients(const tnd_plan_t *plan, const tnd_instance_t *own, uint32_t depth,
+                          tnd_memory_estimate_t *estimate)
+{
+    uint32_t holder = tnd_plan_parameters(plan, own->chain);
+    if (holder == plan->instance_count)
+        return;
+    const tnd_parameters_options_t *options = plan->instances[holder].options;
+    tnd_memory_estimate_add(estimate, own->name,
+                            2 * (uint64_t)depth * own->replica_count * options->count *
+                                sizeof(float),
+                            "parameters and gradients of %" PRIu32 " steps a replica", depth);
+}
+
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
  *  that begin before them and end after them.  The same applies to a step whose tensors a program
  *  holds. */
@@ -327,31 +344,32 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
     tnd_slot_layout_config_t config = tnd_feeder_plan_layout(plan, own, cut, stream);
     tnd_slot_layout_t layout = tnd_slot_layout_of(&config);
     uint64_t rows = config.rows_max;
-    uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
+    bool dealt = cut->deal == TND_DEAL_WHOLE;
+    uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream) + (dealt ? 1 : 0);
+    uint64_t spare = dealt ? 0 : options->spare;
     uint64_t slot_bytes =
         own->replica_count * (tnd_slot_layout_memory(&layout) +
                               add_devices(plan, own, stream, &config, depth, estimate));
     tnd_memory_estimate_add(estimate, own->name, depth * slot_bytes,
                             "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
                             rows * own->replica_count);
-    tnd_memory_estimate_add_allowed(estimate, own->name, "spare", options->spare * slot_bytes,
+    tnd_memory_estimate_add_allowed(estimate, own->name, "spare", spare * slot_bytes,
                                     "%" PRIu64 " spare batches, for tensors of earlier steps",
-                                    options->spare);
+                                    spare);
     uint32_t threads = tnd_feeder_plan_gather_threads(plan, own, cut, stream);
     if (threads > 1)
         tnd_memory_estimate_add(estimate, own->name, tnd_gatherers_bytes(),
                                 "the parts that %" PRIu32 " threads gather", threads);
     estimate->threads += threads - 1;
     uint64_t batch = own->replica_count * rows;
-    uint64_t coming =
-        (depth + options->spare) * (tnd_plan_batch_bytes(cut, &stream->fed.schema, batch) +
-                                    batch * tnd_schema_list_bytes(&stream->fed.schema));
+    uint64_t coming = (depth + spare) * (tnd_plan_batch_bytes(cut, &stream->fed.schema, batch) +
+                                         batch * tnd_schema_list_bytes(&stream->fed.schema));
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to != index || edge->transport != TND_TRANSPORT_INPROC)
             continue;
         if (tnd_plan_copies(cut))
-            coming = (depth + options->spare + 1) * tnd_plan_copied_bytes(cut, &stream->fed.schema);
+            coming = (depth + spare + 1) * tnd_plan_copied_bytes(cut, &stream->fed.schema);
         else
             coming += bytes_of_blocks(plan, edge->from, stream);
     }
@@ -361,6 +379,8 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
                             (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
                                 tnd_step_reports_bytes(),
                             "reports of steps, until the leader has booked them");
+    if (dealt)
+        add_gradients(plan, own, depth, estimate);
     tnd_reduction_memory_of_feeder(plan, index, estimate);
     add_collective(plan, own, estimate);
 }

@@ -67,12 +67,10 @@ static void wake(void *context)
     tnd_actor_wake(context);
 }
 
-tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+/*  What all replicas of the feeder need. */
+static tnd_status_t prepare(feeder_t *feeder, const tnd_plan_t *plan,
+                            const tnd_batcher_options_t *batcher, tnd_error_t *error)
 {
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
-    uint32_t cut = tnd_plan_batcher(plan, feeder->own->chain, 0);
-    const tnd_batcher_options_t *batcher = plan->instances[cut].options;
     feeder->devices = tnd_allocate_zeroed(feeder->own->replica_count, sizeof *feeder->devices);
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
         feeder->devices[i] =
@@ -81,34 +79,78 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
                                             &feeder->stream->fed.schema, &feeder->weights[r],
                                             error));
-    const tnd_collective_ops_t *collective;
-    TND_TRY(tnd_reduction_through_of_feeder(plan, (uint32_t)(feeder->own - plan->instances),
-                                            &collective, error));
     tnd_plan_buckets(&feeder->buckets, batcher);
-    tnd_slot_layout_config_t layout =
-        tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
-    if (feeder->buckets.rule.bounded) {
-        TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed.schema,
-                                        &layout.deciding, error));
-        layout.bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed.schema);
-        layout.bounds = feeder->buckets.bounds;
-        layout.bound_count = feeder->buckets.rule.count - 1;
-    }
     TND_TRY(read_pads(batcher, &feeder->stream->fed.schema, feeder->pads, error));
     if (feeder->options->cast != NULL)
         tnd_cast_columns_make(&feeder->casts, &feeder->options->cast->columns,
                               &feeder->stream->fed.schema);
+    return TND_OK;
+}
+
+static tnd_status_t layout_of(const feeder_t *feeder, const tnd_plan_t *plan,
+                              const tnd_batcher_options_t *batcher,
+                              tnd_slot_layout_config_t *layout, tnd_error_t *error)
+{
+    *layout = tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
+    if (!feeder->buckets.rule.bounded)
+        return TND_OK;
+    TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed.schema, &layout->deciding,
+                                    error));
+    layout->bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed.schema);
+    layout->bounds = feeder->buckets.bounds;
+    layout->bound_count = feeder->buckets.rule.count - 1;
+    return TND_OK;
+}
+
+/*  Consecutive replicas whose steps run in one order. */
+typedef struct {
+    uint32_t local, count; /* local: of the first one */
+    uint32_t depth, spare, threads;
+    uint32_t page; /* of the first device, among those of the feeder */
+} group_t;
+
+/*  Where the devices of a group show what they do, as far as there is room for the feeder's. */
+static void show_devices(const feeder_t *feeder, tnd_actor_t *self, const group_t *group,
+                         tnd_device_workers_config_t *config)
+{
+    uint32_t page = group->page;
+    config->rings = tnd_actor_device_rings(self, &config->ring_count);
+    config->timings = tnd_actor_device_timings(self);
+    config->pages = page < TND_PAGE_DEVICES ? feeder->statistics->devices + page : NULL;
+    if (page < config->ring_count) {
+        config->rings += page;
+        config->timings += config->timings != NULL ? page : 0;
+        config->ring_count -= page;
+    } else if (page > 0) {
+        config->rings = NULL;
+        config->timings = NULL;
+        config->ring_count = 0;
+    }
+}
+
+static tnd_status_t make_group(feeder_t *feeder, tnd_actor_t *self, const group_t *group,
+                               tnd_replica_device_t *made, tnd_error_t *error)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
+    uint32_t cut = tnd_plan_batcher(plan, feeder->own->chain, 0);
+    const tnd_batcher_options_t *batcher = plan->instances[cut].options;
+    const tnd_collective_ops_t *collective;
+    TND_TRY(tnd_reduction_through_of_feeder(plan, (uint32_t)(feeder->own - plan->instances),
+                                            &collective, error));
+    tnd_slot_layout_config_t layout;
+    TND_TRY(layout_of(feeder, plan, batcher, &layout, error));
     tnd_device_workers_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed.schema,
         .replicas = chain->replicas,
-        .first = feeder->own->replica_first,
-        .count = feeder->own->replica_count,
+        .first = feeder->own->replica_first + group->local,
+        .count = group->count,
         .accumulate = tnd_feeder_plan_accumulate(plan, feeder->own),
         .early = feeder->options->apply == TND_APPLY_EARLY,
-        .devices = feeder->devices,
-        .depth = feeder->depth,
-        .spare = (uint32_t)feeder->options->spare,
+        .devices = feeder->devices + group->local,
+        .depth = group->depth,
+        .spare = group->spare,
         .further = tnd_feeder_plan_further(plan, feeder->own, feeder->stream, &layout),
         .shown = &feeder->stream->shown.schema,
         .casts = feeder->casts.any ? feeder->casts.by_column : NULL,
@@ -130,23 +172,19 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .wake = wake,
         .context = self,
         .stop_ns = tnd_feeder_plan_stop_ns(plan),
-        .pages = feeder->statistics->devices,
         .program_ns = &feeder->statistics->program_ns,
         .program_since_ns = &feeder->statistics->program_since_ns,
     };
-    config.rings = tnd_actor_device_rings(self, &config.ring_count);
-    config.timings = tnd_actor_device_timings(self);
+    show_devices(feeder, self, group, &config);
     uint32_t failed;
-    if (tnd_device_workers_new(&feeder->workers, &config, &failed, error) != TND_OK) {
+    if (tnd_device_workers_new(&made->workers, &config, &failed, error) != TND_OK) {
         if (failed != UINT32_MAX)
-            tnd_feeder_plan_refuse_device(self, failed);
+            tnd_feeder_plan_refuse_device(self, group->local + failed);
         return TND_FAILED;
     }
-    atomic_store_explicit(&feeder->statistics->device_count,
-                          tnd_device_workers_devices(feeder->workers), memory_order_release);
     tnd_batch_slots_config_t slots = {
         .name = feeder->name,
-        .workers = feeder->workers,
+        .workers = made->workers,
         .schema = &feeder->stream->fed.schema,
         .statistics = feeder->statistics,
         .depth = config.depth,
@@ -156,9 +194,81 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .batcher = plan->instances[cut].actor,
         .ragged_max = layout.ragged_max,
         .digest = feeder->options->digest,
+        .threads = group->threads,
+    };
+    return tnd_batch_slots_new(&made->slots, &slots, error);
+}
+
+static void show_device_count(feeder_t *feeder, uint32_t devices)
+{
+    atomic_store_explicit(&feeder->statistics->device_count, devices, memory_order_release);
+}
+
+static const tnd_batcher_options_t *batcher_of(const feeder_t *feeder, const tnd_plan_t *plan)
+{
+    return plan->instances[tnd_plan_batcher(plan, feeder->own->chain, 0)].options;
+}
+
+tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_batcher_options_t *batcher = batcher_of(feeder, plan);
+    const group_t all = {
+        .count = feeder->own->replica_count,
+        .depth = feeder->depth,
+        .spare = (uint32_t)feeder->options->spare,
         .threads = tnd_feeder_plan_gather_threads(plan, feeder->own, batcher, feeder->stream),
     };
-    return tnd_batch_slots_new(&feeder->slots, &slots, error);
+    tnd_replica_device_t made = {0};
+    TND_TRY(prepare(feeder, plan, batcher, error));
+    tnd_status_t status = make_group(feeder, self, &all, &made, error);
+    feeder->workers = made.workers;
+    feeder->slots = made.slots;
+    if (status == TND_OK)
+        show_device_count(feeder, tnd_device_workers_devices(feeder->workers));
+    return status;
+}
+
+static tnd_status_t make_each(feeder_t *feeder, tnd_actor_t *self, tnd_replica_device_t *devices,
+                              tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < feeder->own->replica_count; i++) {
+        const group_t one = {
+            .local = i, .count = 1, .depth = feeder->depth + 1, .threads = 1, .page = i};
+        TND_TRY(make_group(feeder, self, &one, &devices[i], error));
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_feeder_make_dealt(feeder_t *feeder, tnd_actor_t *self, tnd_actor_id_t holder,
+                                   tnd_error_t *error)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    uint32_t count = feeder->own->replica_count;
+    const tnd_dealt_replicas_config_t config = {.self = self,
+                                                .name = feeder->name,
+                                                .first = feeder->own->replica_first,
+                                                .count = count,
+                                                .joins = plan->lanes,
+                                                .slots = feeder->depth,
+                                                .holder = holder,
+                                                .models = feeder->models};
+    tnd_replica_device_t *devices = tnd_allocate_zeroed(count, sizeof *devices);
+    tnd_status_t status = prepare(feeder, plan, batcher_of(feeder, plan), error);
+    if (status == TND_OK)
+        status = make_each(feeder, self, devices, error);
+    if (status == TND_OK) {
+        use_depth(feeder, feeder->depth);
+        show_device_count(feeder, count < TND_PAGE_DEVICES ? count : TND_PAGE_DEVICES);
+        status = tnd_dealt_replicas_new(&feeder->dealt, &config, devices, error);
+    } else {
+        for (uint32_t i = 0; i < count; i++) {
+            tnd_batch_slots_destroy(&devices[i].slots);
+            tnd_device_workers_destroy(&devices[i].workers);
+        }
+    }
+    free(devices);
+    return status;
 }
 
 tnd_status_t tnd_feeder_resize(feeder_t *feeder, tnd_actor_t *self, uint32_t depth,

@@ -7,6 +7,7 @@
 
 #include "actors/feeder/batch_slots.h"
 #include "actors/feeder/cast_columns.h"
+#include "actors/feeder/dealt_replicas.h"
 #include "actors/feeder/feeder_options.h"
 #include "actors/feeder/pending_reductions.h"
 #include "actors/feeder/step_reports.h"
@@ -34,6 +35,8 @@ typedef struct {
     tnd_device_workers_t *workers;
     tnd_feed_t *feed;
     tnd_batch_slots_t *slots;
+    tnd_dealt_replicas_t
+        *dealt; /* in place of machine, workers, slots and feed; NULL: they are there */
     tnd_pending_reductions_t postings;
     tnd_step_reports_t reports;
     uint32_t depth;
@@ -55,6 +58,10 @@ void tnd_feeder_make_machine(feeder_t *feeder, tnd_actor_t *self);
 /*  Opens the devices, with memory for every slot. */
 tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self,
                                      tnd_error_t *error) TND_CHECKED;
+
+/*  Makes the replicas to which `holder` deals steps, in place of machine and workers. */
+tnd_status_t tnd_feeder_make_dealt(feeder_t *feeder, tnd_actor_t *self, tnd_actor_id_t holder,
+                                   tnd_error_t *error) TND_CHECKED;
 
 /*  Performs RESIZE.  Without memory for more slots, the run continues with those that it has, and
  *  the leader logs that. */

@@ -58,7 +58,9 @@ tnd_status_t tnd_step_plugin_open(const tnd_actor_t *self, tnd_models_t **models
     };
     tnd_status_t status = tnd_models_new(models_p, &config, error);
     free(options);
-    if (status != TND_OK || tnd_models_can_save(*models_p))
+    bool holds =
+        tnd_plan_is_dealt(tnd_actor_plan(self), own->chain); /* another actor has the state */
+    if (status != TND_OK || holds || tnd_models_can_save(*models_p))
         return status;
     if (tnd_actor_save(self) != NULL)
         return tnd_fail(error, "%s: step plugin %s has no `save`: it cannot write %s",

@@ -5,6 +5,7 @@
 
 #include "actors/plan/buckets.h"
 #include "actors/plan/packing.h"
+#include "actors/plan/plan_queries.h"
 #include "runtime/topology/error_location.h"
 
 void tnd_batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan,
@@ -28,6 +29,16 @@ void tnd_batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan,
             tnd_error_location_text(plan->topology, options->pack->column, instance->written->mark),
             "%s: %s", instance->actor, error.text);
         return;
+    }
+    if (instance->written != NULL && options->deal == TND_DEAL_WHOLE && plan->chains != NULL &&
+        tnd_plan_parameters(plan, instance->chain) == plan->instance_count) {
+        tnd_diagnostics_add(diagnostics, TND_T039_PARAMETERS,
+                            tnd_topology_option_mark(instance->written, "deal"),
+                            "%s: with `deal: whole` an actor of kind `parameters` after the feeder "
+                            "holds the state of replicas",
+                            instance->actor);
+        tnd_diagnostics_help(
+            diagnostics, "write `params: {kind: parameters, ...}`, and the link `... -> params`");
     }
     if (instance->written == NULL || options->ragged != TND_RAGGED_PACK ||
         strcmp(options->pad_value, "0") == 0)

@@ -57,6 +57,7 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
         .made_ragged = sized ? tnd_stream_made_ragged(stream) : 0,
         .batch_ragged = !copied && sized ? options->bytes : 0,
         .replicas = (uint32_t)options->replicas,
+        .deal_window = options->deal == TND_DEAL_WHOLE ? TND_DEALT_MOST : 0,
         .split = (tnd_split_t)options->split,
         .feed = tnd_plan_feed(plan, instance->chain),
         .remainder = (tnd_remainder_t)options->remainder,

@@ -98,11 +98,15 @@ typedef struct {
     bool segments, drop_remainder;
 } tnd_pack_options_t;
 
+/*  How a global batch is dealt. */
+typedef enum { TND_DEAL_SPLIT, TND_DEAL_WHOLE } tnd_batch_deal_t;
+
 typedef struct {
     uint64_t size;                      /* 0: none is given; see tnd_plan_batch_size */
     const tnd_bucket_options_t *bucket; /* NULL: rows that follow one another */
     const tnd_pack_options_t *pack;     /* NULL: rows as they come */
     uint64_t replicas;
+    int deal;      /* tnd_batch_deal_t */
     int split;     /* tnd_split_t */
     bool apart;    /* lanes feed replicas of their own */
     int remainder; /* tnd_remainder_t */
@@ -165,5 +169,17 @@ typedef struct {
     int order;          /* tnd_order_t */
     int through;        /* tnd_through_t */
 } tnd_reducer_options_t;
+
+/*  `staleness: unbounded`, and the steps that may be dealt and are not booked. */
+#define TND_STALENESS_UNBOUNDED UINT64_MAX
+enum { TND_DEALT_MOST = 256 };
+
+typedef struct {
+    tnd_part_t optimizer;
+    uint64_t count;      /* of the parameters */
+    uint64_t staleness;  /* or TND_STALENESS_UNBOUNDED */
+    int order;           /* tnd_parameters_order_t */
+    const char *initial; /* a .npy file; NULL: zeros */
+} tnd_parameters_options_t;
 
 #endif

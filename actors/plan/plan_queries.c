@@ -36,6 +36,15 @@ uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain)
     return i;
 }
 
+uint32_t tnd_plan_parameters(const tnd_plan_t *plan, uint32_t chain)
+{
+    uint32_t i = 0;
+    while (i < plan->instance_count && (plan->instances[i].chain != chain ||
+                                        !has_role(&plan->instances[i], TND_ROLE_PARAMETERS)))
+        i++;
+    return i;
+}
+
 tnd_lane_feed_t tnd_plan_feed(const tnd_plan_t *plan, uint32_t chain)
 {
     tnd_lane_feed_t feed = TND_FEED_TOGETHER;

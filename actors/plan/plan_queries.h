@@ -11,6 +11,7 @@
 
 /*  The batcher at the end of a lane, and the first feeder of a chain; instance_count: none. */
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane);
+uint32_t tnd_plan_parameters(const tnd_plan_t *plan, uint32_t chain);
 uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
 
 /*  How the lanes of a chain feed replicas, and what they give if they are apart. */

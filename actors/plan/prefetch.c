@@ -11,6 +11,9 @@
  *  and most steps. */
 enum { AUTO_BYTES = 4 << 20, AUTO_PART = 16, AUTO_LEAST = 2, AUTO_MOST = 256 };
 
+/*  Of a replica that gets whole batches: more would wait there while another one is free. */
+enum { DEALT_DEPTH = 2 };
+
 enum { UNBOOKED_LEAST = 128, UNBOOKED_A_SLOT = 3 };
 
 static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
@@ -28,8 +31,10 @@ static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
             bytes = budget / AUTO_PART;
     }
     uint64_t size = tnd_plan_batch_size(batcher);
-    uint64_t share =
-        tnd_split_rows((tnd_split_t)batcher->split, size, size, (uint32_t)batcher->replicas, 0);
+    uint64_t share = batcher->deal == TND_DEAL_WHOLE
+                         ? size
+                         : tnd_split_rows((tnd_split_t)batcher->split, size, size,
+                                          (uint32_t)batcher->replicas, 0);
     uint64_t step = tnd_plan_batch_bytes(batcher, &stream->fed.schema, share * replicas);
     uint64_t depth = bytes / (step > 0 ? step : 1);
     return depth < AUTO_LEAST ? AUTO_LEAST : depth > AUTO_MOST ? AUTO_MOST : (uint32_t)depth;
@@ -41,6 +46,9 @@ uint32_t tnd_prefetch_depth(const tnd_plan_t *plan, uint32_t chain, const tnd_st
     if (feeder == plan->instance_count || batcher == plan->instance_count)
         return 0;
     const tnd_feeder_options_t *options = plan->instances[feeder].options;
+    const tnd_batcher_options_t *cut = plan->instances[batcher].options;
+    if (cut->deal == TND_DEAL_WHOLE && options->depth == TND_DEPTH_AUTO)
+        return DEALT_DEPTH;
     return options->depth != TND_DEPTH_AUTO
                ? (uint32_t)options->depth
                : auto_depth(plan, chain, plan->instances[batcher].options, stream);

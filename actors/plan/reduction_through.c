@@ -1,6 +1,8 @@
 /*  actors/plan/reduction_through.c - finds the collective of reducers. */
 #include "actors/plan/reduction_through.h"
 
+#include "runtime/core/parameters/holder.h"
+
 /*  By tnd_through_t. */
 static const char *const names[] = {"auto", "host", "nccl"};
 
@@ -39,7 +41,10 @@ bool tnd_reduction_is_reproducible(const tnd_plan_t *plan)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_reducer_options_t *options = plan->instances[i].options;
-        if (plan->instances[i].kind->role == TND_ROLE_REDUCER && options->order == TND_ORDER_ANY)
+        const tnd_parameters_options_t *held = plan->instances[i].options;
+        tnd_role_t role = plan->instances[i].kind->role;
+        if ((role == TND_ROLE_REDUCER && options->order == TND_ORDER_ANY) ||
+            (role == TND_ROLE_PARAMETERS && held->order == TND_PARAMETERS_ARRIVAL))
             return false;
     }
     return true;

@@ -29,7 +29,9 @@ tnd_strategy_t tnd_strategy_of(const tnd_plan_t *plan, uint32_t chain)
     if (of->carriers == NULL || of->after != NULL)
         return self;
     count(&self, plan, of);
-    if (self.replicas == 1)
+    if (tnd_plan_is_dealt(plan, chain))
+        self.name = "ParameterServerStrategy";
+    else if (self.replicas == 1)
         self.name = "OneDeviceStrategy";
     else if (reduces(plan, of->carriers[0].instance))
         self.name = self.hosts == 1 ? "MirroredStrategy" : "MultiWorkerMirroredStrategy";

@@ -12,7 +12,7 @@ typedef struct {
 } tnd_strategy_t;
 
 /*  That of the replicas of a chain, which trains: one replica; or several, which reduce what they post, on
- *  the devices of one host or of several. */
+ *  the devices of one host or of several; or those whose parameters an actor holds. */
 tnd_strategy_t tnd_strategy_of(const tnd_plan_t *plan, uint32_t chain);
 
 #endif

@@ -12,6 +12,8 @@
  *                              weighted: the same of each row, times the sum of its column `weight`
  *      optimizer: sgd          or adam
  *      rate: 0.01              the learning rate
+ *      parameters: params      with `deal: whole`, the actor that holds the parameters, f32 in the order
+ *                              below: it has their first values and the optimizer, and the step has none
  *
  *  Of mse and cross_entropy, Keras takes the mean over the rows of each replica and then the mean over
  *  replicas, also if they have different numbers of rows or none.  `weighted` is a sum over all rows.
@@ -56,6 +58,8 @@ struct dense {
     const loss_t *loss;
     void (*optimize)(dense_t *self);
     double rate;
+    char holder[64]; /* "": the model has the parameters itself */
+    float *pushed;   /* their gradient, for the holder */
     /*  `state` is what a file has: the number of steps, then three arrays of `count` values. */
     size_t count, state_count;
     double *state, *parameters, *momenta, *velocities;
@@ -173,9 +177,12 @@ static tnd_status_t read_size(const char *options, const char *name, size_t *siz
 static tnd_status_t read_options(dense_t *self, const char *options, tnd_error_t *error)
 {
     size_t activation, loss, optimizer;
-    if (tnd_option_only(options,
-                        "input, target, hidden, outputs, activation, loss, optimizer, rate",
-                        error) != TND_OK ||
+    if (tnd_option_only(
+            options,
+            "input, target, hidden, outputs, activation, loss, optimizer, rate, parameters",
+            error) != TND_OK ||
+        tnd_option_text(options, "parameters", self->holder, sizeof self->holder, error) !=
+            TND_OK ||
         tnd_option_text(options, "input", self->input, sizeof self->input, error) != TND_OK ||
         tnd_option_text(options, "target", self->target, sizeof self->target, error) != TND_OK ||
         read_size(options, "hidden", &self->hidden, error) != TND_OK ||
@@ -239,7 +246,8 @@ static bool allocate(dense_t *self)
     self->state_count = 1 + 3 * self->count;
     self->state = calloc(self->state_count + self->count + self->inputs + 2 * hidden + outputs,
                          sizeof(double));
-    if (self->state == NULL)
+    self->pushed = calloc(self->count, sizeof *self->pushed);
+    if (self->state == NULL || self->pushed == NULL)
         return false;
     self->parameters = self->state + 1;
     self->momenta = self->parameters + self->count;
@@ -257,6 +265,7 @@ static void dense_close(void *model)
 {
     dense_t *self = model;
     free(self->state);
+    free(self->pushed);
     free(self);
 }
 
@@ -368,11 +377,35 @@ static tnd_status_t run_rows(dense_t *self, tnd_replica_t *replica, double *loss
     return TND_OK;
 }
 
+/*  Computes on parameters of the holder, and gives it the gradient. */
+static tnd_status_t step_held(dense_t *self, tnd_replica_t *replica)
+{
+    const float *held = tnd_replica_parameters(replica, self->holder, NULL);
+    double loss, rows = (double)tnd_replica_rows(replica);
+    char text[160];
+    if (tnd_replica_parameter_count(replica, self->holder) != self->count) {
+        snprintf(text, sizeof text,
+                 "the model has %zu parameters, but `%s` holds %zu: see its `count`", self->count,
+                 self->holder, tnd_replica_parameter_count(replica, self->holder));
+        return fail(replica, text);
+    }
+    for (size_t i = 0; i < self->count; i++)
+        self->parameters[i] = held[i];
+    if (run_rows(self, replica, &loss) != TND_OK)
+        return TND_FAILED;
+    for (size_t i = 0; i < self->count; i++)
+        self->pushed[i] = (float)(self->loss->sum ? self->gradient[i] : self->gradient[i] / rows);
+    tnd_replica_report(replica, "loss", loss, self->loss->sum ? 1 : rows);
+    return tnd_replica_push(replica, self->holder, TND_F32, self->pushed, self->count);
+}
+
 static tnd_status_t dense_step(void *model, tnd_replica_t *replica)
 {
     dense_t *self = model;
     size_t rows = tnd_replica_rows(replica);
     double loss;
+    if (*self->holder != '\0')
+        return step_held(self, replica);
     if (run_rows(self, replica, &loss) != TND_OK)
         return TND_FAILED;
     if (self->loss->sum) {
@@ -390,6 +423,8 @@ static tnd_status_t dense_apply(void *model, tnd_replica_t *replica)
 {
     dense_t *self = model;
     (void)replica;
+    if (*self->holder != '\0')
+        return TND_OK;
     self->state[0] += 1;
     self->optimize(self);
     return TND_OK;

@@ -109,6 +109,7 @@ static const char *remedy_of_role(const tnd_plan_t *plan, const char *who)
         [TND_ROLE_WORKER] = "a smaller `block:` of the batcher",
         [TND_ROLE_JOIN] = "a smaller `size:` or `block:` of the batcher",
         [TND_ROLE_FEEDER] = "a smaller `size:` of the batcher, `depth:` or `spare:` of the feeder",
+        [TND_ROLE_PARAMETERS] = "a smaller `staleness:`",
         [TND_ROLE_OBSERVER] = NULL,
     };
     for (uint32_t i = 0; i < plan->instance_count; i++)

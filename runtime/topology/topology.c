@@ -248,7 +248,10 @@ static void check_batch(tnd_resolver_t *self, const tnd_topology_actor_t *actor,
     const uint64_t *size = tnd_topology_option(actor, "size", TND_OPTION_U64);
     const uint64_t *replicas = tnd_topology_option(actor, "replicas", TND_OPTION_U64);
     uint64_t lanes = self->topology->settings->lanes;
+    const int *deal = tnd_topology_option(actor, "deal", TND_OPTION_ENUM);
     if (size == NULL || replicas == NULL || *size == 0) /* it may be given otherwise */
+        return;
+    if (deal != NULL && *deal != 0) /* a batch is not divided */
         return;
     if (*size < *replicas)
         tnd_diagnostics_add(diagnostics_of(self), TND_T074_FEW_ROWS,

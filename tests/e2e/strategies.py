@@ -5,8 +5,11 @@ devices, and `explain` names it.
 Usage: strategies.py [NAME...]; without a name it lists them.
 """
 import json
+import random
+import struct
 import sys
 
+from faults import write_npy
 from named import in_folder, run_named
 from run import DATA, ROOT, free_port, need_data, tundish
 
@@ -59,6 +62,20 @@ def test_workers_have_the_bits_of_one_process_on_1_2_and_4_devices(folder):
         same(base, tundish("run", alone(folder), *FEW, "--set", f"feed.devices={devices(number)}"), f"{number} devices")
     for number in 1, 2:
         same(base, tundish("up", STRATEGIES / "multi_worker.yaml", spread(folder, number), *FEW), f"two hosts with {number} each")
+
+
+def test_a_parameter_server_has_the_same_bits_for_1_2_and_4_replicas(folder):
+    graph = STRATEGIES / "parameter_server.yaml"
+    draw, layers = random.Random(7), ((784, 64), (64, 10))
+    values = [value for inputs, outputs in layers for value in
+              [draw.uniform(-1, 1) * (6 / (inputs + outputs)) ** .5 for _ in range(inputs * outputs)] + [0] * outputs]
+    write_npy(folder / "initial.npy", "<f4", (len(values),), struct.pack(f"<{len(values)}f", *values))
+    initial = ["--set", f"params.initial={folder}/initial.npy"]
+    base = told(tundish("run", graph, *FEW, *initial))
+    for number in 1, 2:
+        same(base, tundish("run", graph, *FEW, *initial, "--set", f"batch.replicas={number}"), f"{number} replicas")
+    text, name = explained(graph, *initial)
+    assert name == "ParameterServerStrategy" and "4 replicas on 1 device of 1 host" in text[0], (name, text)
 
 
 def explained(*arguments):

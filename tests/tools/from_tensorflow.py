@@ -406,7 +406,7 @@ def test_batches_are_divided_among_replicas_as_in_tensorflow(folder):
 
 def test_what_is_not_offered_is_listed_with_advice(folder):
     told, _ = translated(folder, "004-3")
-    holds(told, "train.py:10: not translated: `tf.distribute.ParameterServerStrategy(", "use the same pipeline")
+    holds(told, "train.py:10: not translated: `tf.distribute.ParameterServerStrategy(", "`deal: whole` of the batcher, and an actor of kind `parameters`", "which from_tensorflow does not write")
     text = (folder / "out/fed.yaml").read_text()
     holds(text, "shard: file", "interleave: {cycle: 10}", "lanes: 2")
     holds(told, "train.py:13: not translated: `cache`: a cache does not know which rows `interleave`")

@@ -101,7 +101,7 @@ def graph_of(lines):
         else:
             top.append(line)
     order = [name for name in ("read", "prep", "keep", "batch", "feed") if name in actors]
-    link = " -> ".join(order) + (" <-> mean" if "mean" in actors else "")
+    link = " -> ".join(order) + (" <-> mean" if "mean" in actors else "") + (" -> params" if "params" in actors else "")
     return "\n".join(["tundish: 1", *top, "actors:", *actors.values(), f"links: [{link}]", ""])
 
 

@@ -425,9 +425,10 @@ static int check_order(const chaos_t *chaos)
 {
     if (tnd_reduction_is_reproducible(chaos->sandbox.plan))
         return TND_EXIT_OK;
-    tnd_complain("chaos",
-                 "a reducer has `order: any`, which gives other bits in each run, and models "
-                 "are compared here: give it `order: tree`");
+    tnd_complain(
+        "chaos",
+        "a reducer has `order: any`, or parameters `order: arrival`, which gives other bits "
+        "in each run, and models are compared here: write `order: tree` or `order: steps`");
     return TND_EXIT_TOPOLOGY;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/checkpoint/store.h"
@@ -504,10 +505,12 @@ static int check_save(const run_t *run)
         return TND_EXIT_OK;
     if (first->feeder == NULL || !tnd_load_steps(run->plan, 0))
         return tnd_usage_error("run", "--save: no step of this graph has a model");
-    uint32_t host = run->plan->instances[first->carriers[0].instance].host;
+    bool dealt = tnd_plan_is_dealt(run->plan, 0);
+    uint32_t keeper = dealt ? tnd_plan_parameters(run->plan, 0) : first->carriers[0].instance;
+    uint32_t host = run->plan->instances[keeper].host;
     if (host != run->host)
-        return tnd_usage_error("run", "--save is for host '%s': it carries the first replica",
-                               run->plan->hosts[host].name);
+        return tnd_usage_error("run", "--save is for host '%s': it %s", run->plan->hosts[host].name,
+                               dealt ? "holds the parameters" : "carries the first replica");
     if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode))
         return tnd_usage_error("run", "%s: cannot be written: it is not a regular file", path);
     if (tnd_output_open(&output, path, &error) != TND_OK)
@@ -767,7 +770,7 @@ const tnd_command_t tnd_command_run = {
         "changes nothing, and --requeue has Slurm start the job again.  Ctrl-C while it drains\n"
         "ends the run at once, even during a step or a read.  The report is written however the\n"
         "run ends; `ended` in it has exit code, outcome (done, drained, stopped, failed, lost,\n"
-        "unusable) and message, and `reproducible` is false if a reducer has `order: any`.\n"
+        "unusable) and message; `reproducible` is false with `order: any` and `order: arrival`.\n"
         "\n"
         "--resume accepts other `epochs:`.  --evaluate runs only the feeders with `after:`, on\n"
         "the models of a checkpoint, also while another run writes checkpoints there; --watch\n"

@@ -140,13 +140,13 @@ void tnd_fault_run_fini(tnd_fault_run_t *self)
 static void name_actors(const tnd_plan_t *plan, uint32_t host, char *text, size_t room)
 {
     static const char *const names[] = {
-        [TND_ROLE_READER] = "reader",    [TND_ROLE_CACHE] = "cache",
-        [TND_ROLE_WORKER] = "worker",    [TND_ROLE_JOIN] = "batcher",
-        [TND_ROLE_REDUCER] = "reducer",  [TND_ROLE_FEEDER] = "feeder",
-        [TND_ROLE_OBSERVER] = "observer"};
-    static const tnd_role_t order[] = {TND_ROLE_READER,  TND_ROLE_CACHE,   TND_ROLE_WORKER,
-                                       TND_ROLE_JOIN,    TND_ROLE_REDUCER, TND_ROLE_FEEDER,
-                                       TND_ROLE_OBSERVER};
+        [TND_ROLE_READER] = "reader",         [TND_ROLE_CACHE] = "cache",
+        [TND_ROLE_WORKER] = "worker",         [TND_ROLE_JOIN] = "batcher",
+        [TND_ROLE_REDUCER] = "reducer",       [TND_ROLE_FEEDER] = "feeder",
+        [TND_ROLE_PARAMETERS] = "parameters", [TND_ROLE_OBSERVER] = "observer"};
+    static const tnd_role_t order[] = {TND_ROLE_READER,     TND_ROLE_CACHE,   TND_ROLE_WORKER,
+                                       TND_ROLE_JOIN,       TND_ROLE_REDUCER, TND_ROLE_FEEDER,
+                                       TND_ROLE_PARAMETERS, TND_ROLE_OBSERVER};
     size_t used = 0;
     text[0] = '\0';
     for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)

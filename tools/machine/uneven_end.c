@@ -43,7 +43,8 @@ void tnd_uneven_end_check(const tnd_plan_t *plan, uint32_t chain, const tnd_stre
     const tnd_instance_t *instance = &plan->instances[batcher];
     const tnd_batcher_options_t *options = instance->options;
     uint64_t rows = rows_of(options, stream);
-    if (tnd_plan_feed(plan, chain) == TND_FEED_APART) /* the lanes end apart */
+    if (tnd_plan_feed(plan, chain) == TND_FEED_APART || /* the lanes end apart */
+        options->deal == TND_DEAL_WHOLE)
         return;
     if (options->remainder != TND_REMAINDER_KEEP || options->bucket != NULL ||
         options->pack != NULL || rows == TND_UNKNOWN)
