@@ -1,4 +1,6 @@
-/*  runtime/feed/device_workers_early.c - `apply` runs while what was posted is on its way.
+/*  runtime/feed/device_workers_early.c - steps, and `apply`, run while what was posted is on its way.
+ *
+ *  A step may start what it has posted so far; the round of the step begins when all have run.
  *
  *  The round of a step is begun, not awaited.  `apply` waits for the results that it uses, in their order; what
  *  it leaves is awaited after it.  One that uses a result without waiting would compute with any values, so it
@@ -13,6 +15,20 @@
 bool tnd_device_workers_is_early(const tnd_device_workers_t *self)
 {
     return self->config.early && self->collective->ops->begin != NULL;
+}
+
+bool tnd_device_workers_start_posts(tnd_replica_t *replica)
+{
+    worker_t *worker = replica->worker;
+    tnd_device_workers_t *group = worker->group;
+    tnd_collective_t *collective = group->collective;
+    if (collective->ops->start == NULL || group->config.accumulate > 1)
+        return true;
+    bool may =
+        tnd_device_workers_use_posts(group) &&
+        collective->ops->start(collective, worker->number, replica->local, &worker->job->round);
+    tnd_device_workers_end_use(group);
+    return may;
 }
 
 static void open_round(worker_t *worker, tnd_collective_round_t *round)

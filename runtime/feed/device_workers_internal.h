@@ -225,7 +225,8 @@ void tnd_device_workers_continue_sync(worker_t *worker, job_t *job);
 /*  Whether what was posted may be used until `end_use`; call that in any case. */
 bool tnd_device_workers_use_posts(tnd_device_workers_t *self);
 void tnd_device_workers_end_use(tnd_device_workers_t *self);
-/*  Rounds that `apply` awaits (device_workers_early.c). */
+/*  What is reduced while a step runs, and rounds that `apply` awaits (device_workers_early.c). */
+bool tnd_device_workers_start_posts(tnd_replica_t *replica);
 bool tnd_device_workers_is_early(const tnd_device_workers_t *self);
 bool tnd_device_workers_begin_round(worker_t *worker, tnd_collective_round_t *round);
 bool tnd_device_workers_end_round(worker_t *worker);

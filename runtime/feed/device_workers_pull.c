@@ -239,6 +239,8 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
     self->steps = job->note.step + 1;
     if (tnd_device_workers_runs_here(self)) {
         tnd_device_workers_run_here(self, job);
+        if (tnd_device_workers_dead(self))
+            tnd_device_workers_leave_posts(self);
         tnd_device_workers_leave(self, self->caller_ended_ns);
     } else {
         awaited_t awaited = {self, self->taken};

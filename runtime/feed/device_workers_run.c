@@ -153,6 +153,7 @@ void tnd_device_workers_begin(worker_t *worker, const job_t *job)
         replica->reduced = 0;
         replica->worker = worker;
         replica->await = tnd_device_workers_await_posting;
+        replica->start = tnd_device_workers_start_posts;
         if (job->slot == NO_SLOT)
             continue;
         size_t at = (size_t)job->slot * group->config.count + i;

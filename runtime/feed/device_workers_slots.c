@@ -462,13 +462,24 @@ void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
 
 bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
 {
-    return self->collective->ops->outgoing(self->collective, outgoing);
+    bool any = tnd_device_workers_use_posts(self) &&
+               self->collective->ops->outgoing(self->collective, outgoing);
+    tnd_device_workers_end_use(self);
+    return any;
 }
 
 tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
                                          const tnd_post_note_t *result, tnd_error_t *error)
 {
-    return self->collective->ops->incoming(self->collective, reducer, result, error);
+    tnd_status_t status = TND_OK;
+    if (tnd_device_workers_use_posts(self)) {
+        status = self->collective->ops->incoming(self->collective, reducer, result, error);
+    } else {
+        tnd_buffer_t *buffer = result->payload;
+        tnd_buffer_drop(&buffer);
+    }
+    tnd_device_workers_end_use(self);
+    return status;
 }
 
 bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)

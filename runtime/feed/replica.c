@@ -400,6 +400,14 @@ tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd
         (tnd_posting_t){.reduce = TND_GATHER, .dtype = dtype, .count = count, .from = data});
 }
 
+tnd_status_t tnd_replica_begin(tnd_replica_t *replica)
+{
+    TND_TRY(check_place(replica));
+    if (replica->applies || replica->syncs || replica->posts.count == 0 || replica->start(replica))
+        return TND_OK;
+    return refuse(replica, "the run has ended");
+}
+
 /*  Why it cannot wait for a posting, or TND_OK. */
 static tnd_status_t check_await(tnd_replica_t *replica, uint32_t posting)
 {

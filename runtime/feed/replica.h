@@ -73,6 +73,8 @@ struct tnd_replica {
     /*  Waits until the results of a posting of the round under way are there; TND_POSTINGS_MAX: ends that
      *  round.  false: the run has ended. */
     bool (*await)(tnd_replica_t *replica, uint32_t posting);
+    /*  Starts what it has posted so far, while its step runs.  false: the run has ended. */
+    bool (*start)(tnd_replica_t *replica);
     uint64_t bounded; /* columns that are padded to a bound: bits */
     tnd_report_t *report;
     tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */

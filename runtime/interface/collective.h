@@ -13,7 +13,8 @@
  *  One file in transport/collective/ and one line in collectives.def make a collective, which is found
  *  by name.
  *
- *  Threads: `reduce`, `begin` and `await` on all device threads of the process, each with its own number; those under
+ *  Threads: `reduce`, `begin` and `await` on all device threads of the process, each with its own number, and `start`
+ *  on that of the replica; those under
  *  "actor" on the thread of the feeder's actor; `abort` on any; the others while none of these run.
  *
  *  Errors: the first failure of a member is told by `fail`, and ends it. */
@@ -103,6 +104,11 @@ typedef struct {
     /*  The replicas of a device thread have posted: reduces that with all other replicas.  Waits.
      *  false: it was aborted. */
     bool (*reduce)(tnd_collective_t *self, uint32_t thread, tnd_collective_round_t *round);
+    /*  Steps still run, and replica `replica` of the process has posted what shall be reduced meanwhile; NULL
+     *  where nothing is before all have posted everything.  `reduce` or `begin` follow as always.  Waits for
+     *  nothing.  false: it was aborted. */
+    bool (*start)(tnd_collective_t *self, uint32_t thread, uint32_t replica,
+                  tnd_collective_round_t *round);
     /*  In place of `reduce`, for steps that use one result while others are on their way; NULL, both, where
      *  a round is reduced as a whole.  `begin` waits for the other threads of the process only.  `await`
      *  waits until posting `posting`, and all before it, are where the replicas of this thread read them;

@@ -11,7 +11,9 @@
 #include "runtime/core/numeric/reduction_tree.h"
 #include "runtime/posts/tensor.h"
 
-static const char same_rule[] = "all replicas post the same reductions in the same order";
+static const char same_rule[] = "all replicas post the same reductions in the same order",
+                  started_rule[] = "all replicas post the same reductions in the same order, and "
+                                   "call tnd_replica_begin after the same ones";
 
 void tnd_roots_init(tnd_roots_t *self, const char *name, uint32_t replicas,
                     const char *const *names)
@@ -76,7 +78,7 @@ static uint32_t first_other(tnd_buffer_t *one, const tnd_tensor_head_t *head, tn
 
 /*  Replica `one` made a posting that replica `other` has not made in its place. */
 static tnd_status_t tell_missing(const tnd_roots_t *self, uint64_t step, uint32_t number,
-                                 uint32_t one, uint32_t other, uint32_t postings,
+                                 uint32_t one, uint32_t other, uint32_t postings, const char *rule,
                                  tnd_error_t *error)
 {
     if (postings > number)
@@ -85,12 +87,12 @@ static tnd_status_t tell_missing(const tnd_roots_t *self, uint64_t step, uint32_
                         "%" PRIu32 " what replica %" PRIu32 " (%s) did not: other elements, or to "
                         "another reducer; %s",
                         self->name, step, one, self->names[one], number, other, self->names[other],
-                        same_rule);
+                        rule);
     return tnd_fail(error,
                     "%s: in step %" PRIu64 " replica %" PRIu32 " (%s) posted to %" PRIu32
                     " reduction%s at least, replica %" PRIu32 " (%s) to %" PRIu32 ": %s",
                     self->name, step, one, self->names[one], number + 1, number == 0 ? "" : "s",
-                    other, self->names[other], postings, same_rule);
+                    other, self->names[other], postings, rule);
 }
 
 /*  " (mean)", or "" where both replicas post the same operation. */
@@ -119,12 +121,13 @@ static tnd_status_t refuse_node(const tnd_roots_t *self, uint32_t at, const tnd_
 {
     const tnd_post_note_t *post = &self->nodes[at], *first = &self->nodes[0];
     uint32_t number = first_other(first->payload, head, post->payload, own);
+    const char *rule = head->started == 0 && own->started == 0 ? same_rule : started_rule;
     if (!has_posting(head, number))
         return tell_missing(self, post->round, number, post->first, first->first, head->postings,
-                            error);
+                            rule, error);
     if (!has_posting(own, number))
         return tell_missing(self, post->round, number, first->first, post->first, own->postings,
-                            error);
+                            rule, error);
     bool named = !same_operation(own, head);
     char text[2][TND_OPERATION_TEXT + 16];
     return tnd_fail(
@@ -134,7 +137,7 @@ static tnd_status_t refuse_node(const tnd_roots_t *self, uint32_t at, const tnd_
         self->name, post->round, post->first, elements(post->payload, own, number),
         tnd_dtype_name((tnd_dtype_t)own->dtype), operation(own, named, text[0]), number,
         first->first, elements(first->payload, head, number),
-        tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named, text[1]), same_rule);
+        tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named, text[1]), rule);
 }
 
 /*  Whether two tensors have the same postings. */

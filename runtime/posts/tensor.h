@@ -33,7 +33,8 @@ typedef struct {
     uint32_t root;     /* likewise, as of its postings */
     uint64_t whole;    /* of a part of one posting: the elements of that; else 0 */
     uint32_t sharing;  /* likewise */
-    uint32_t more[3];
+    uint32_t started;  /* of a node: 1 if steps ran when it was posted */
+    uint32_t more[2];
 } tnd_tensor_head_t;
 
 /*  What a node's tensor contains of one posting. */

@@ -464,9 +464,8 @@ TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tn
 /*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name.
  *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  What is
  *  posted together is reduced in any order, so no other posting may use the memory of a result.  With
- *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by
- *  tnd_replica_weight.  All replicas post the same reductions in the same order, at most 4,096 at a
- *  time.
+ *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by tnd_replica_weight.
+ *  All replicas post the same reductions in the same order, at most 4,096 at a time.
  *
  *  A step may post nothing, such as one that only adds to its gradients; then nothing is sent.
  *  `apply` may post again, such as the norm of what it got: it is called once more when that is
@@ -543,20 +542,23 @@ TND_API tnd_status_t tnd_replica_same(tnd_replica_t *replica, const char *reduce
  *  numbers, also 0.  `data` must stay valid until `apply` runs, and is not changed. */
 TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer,
                                         tnd_dtype_t dtype, const void *data, size_t count);
-/*  In `apply`: the result of gather number `gather`, counted from 0 in the order of posting: the
- *  elements of replica `of`, or of all with TND_ALL_REPLICAS.  Aligned to their type; valid until
- *  `apply` returns.
+/*  In `apply`: the result of gather number `gather`, counted from 0 in the order of posting: the elements of
+ *  replica `of`, or of all with TND_ALL_REPLICAS.  Aligned to their type; valid until `apply` returns.
  *  Errors: NULL if that gather does not exist, or, with `apply: early`, was not waited for. */
 #define TND_ALL_REPLICAS UINT32_MAX
 TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                          size_t *count_p);
+/*  In a step: what this replica has posted is reduced between hosts while the step goes on, which leaves that
+ *  memory alone until `apply` runs.  All replicas of the run call it after the same postings, for each MiB or
+ *  more; the bits are the same.  Through NCCL, for gathers and what follows them, with `accumulate`, in `apply`
+ *  and without rows it does nothing.  Errors: TND_FAILED outside of steps, or when the run has ended. */
+TND_API tnd_status_t tnd_replica_begin(tnd_replica_t *replica);
 /*  In `apply`: waits until the results of posting `posting` of this replica, and of those before it, are
  *  there; the first posting of the step, or of the last call of `apply`, is number 0.  For `apply: early`
  *  of the feeder, where `apply` runs while what was posted is on its way: it must not use what it posted,
  *  nor change it, before it has waited, and waits for each posting that has a result.  What it posts itself
  *  waits for all.  Without that option it returns at once.
- *  Errors: TND_FAILED if it is not called in `apply`, for a posting that there is not, or when the run has
- *  ended. */
+ *  Errors: TND_FAILED if it is not called in `apply`, for a posting that there is not, or when the run ended. */
 TND_API tnd_status_t tnd_replica_await(tnd_replica_t *replica, uint32_t posting);
 /*  Reports a number for progress, metrics and report: the sum over some rows, and the number of
  *  these rows.  The weighted mean over replicas and steps is shown.  At most 16 names per step, of

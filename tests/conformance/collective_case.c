@@ -327,7 +327,8 @@ static bool reduce_early(const case_thread_t *self, uint64_t round)
 {
     case_member_t *member = self->member;
     const tnd_collective_ops_t *ops = member->run->ops;
-    uint32_t count = member->run->posts[member->first].count;
+    uint32_t own = member->first + member->shares[self->number].first;
+    uint32_t count = member->run->posts[own].count;
     if (!ops->begin(member->collective, self->number, &member->round))
         return false;
     for (uint32_t p = 0, past = 0; p < count; p++) {
@@ -350,18 +351,49 @@ static bool reduce(const case_thread_t *self, uint64_t round)
                : ops->reduce(member->collective, self->number, &member->round);
 }
 
+/*  Starts the postings of a replica in several goes, as a step that posts and computes in turn; the last ones
+ *  in each second round only. */
+static bool start_some(const case_thread_t *self, uint32_t leaf, uint64_t round)
+{
+    case_member_t *member = self->member;
+    const tnd_collective_ops_t *ops = member->run->ops;
+    tnd_postings_t *postings = &member->run->posts[leaf];
+    uint32_t count = postings->count;
+    bool ended = true;
+    for (uint32_t k = (uint32_t)(round % 3); ended && k < count + round % 2;
+         k += 1 + (k * 5 + (uint32_t)round) % 4) {
+        postings->count = k < count ? k : count;
+        ended = ops->start(member->collective, self->number, leaf - member->first, &member->round);
+    }
+    postings->count = count;
+    return ended;
+}
+
+/*  The replicas of a thread post, some of it while the others do so. */
+static bool post_round(case_thread_t *self, uint64_t round)
+{
+    const case_member_t *member = self->member;
+    collective_case_t *run = member->run;
+    uint32_t first = member->first + member->shares[self->number].first;
+    bool starts = run->starts && run->ops->start != NULL,
+         ended = !starts || begin_round(self, round);
+    for (uint32_t leaf = first; ended && leaf < first + member->shares[self->number].count;
+         leaf++) {
+        post(run, leaf, round);
+        ended = !starts || start_some(self, leaf, round);
+    }
+    return ended && (starts || begin_round(self, round));
+}
+
 static void *device(void *context)
 {
     case_thread_t *self = context;
     case_member_t *member = self->member;
     collective_case_t *run = member->run;
     uint32_t first = member->first + member->shares[self->number].first;
-    uint32_t past = first + member->shares[self->number].count;
     self->ended = true;
     for (uint64_t round = 0; self->ended && round < run->rounds; round++) {
-        for (uint32_t leaf = first; leaf < past; leaf++)
-            post(run, leaf, round);
-        self->ended = begin_round(self, round) && reduce(self, round);
+        self->ended = post_round(self, round) && reduce(self, round);
         if (self->ended)
             check_own(self, round, 0, run->posts[first].count);
     }

@@ -60,8 +60,9 @@ struct collective_case {
     bool checked;                   /* all replicas post the same: results are compared */
     uint32_t
         absent; /* members, the last ones, that post nothing; the others are ended while they wait */
-    bool spoil; /* results are of another shape */
-    bool early; /* threads await one posting after the other, where the collective can */
+    bool spoil;  /* results are of another shape */
+    bool early;  /* threads await one posting after the other, where the collective can */
+    bool starts; /* replicas start what they have posted while others post, likewise */
 
     case_member_t member[CASE_MEMBERS];
     tnd_postings_t posts[CASE_LEAVES];

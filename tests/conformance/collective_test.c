@@ -282,6 +282,25 @@ results_are_there_when_they_are_awaited_while_others_are_on_their_way(collective
     place(self, 3, 2);
 }
 
+static void what_is_started_while_steps_run_has_the_same_bits(collective_case_t *self)
+{
+    self->starts = true;
+    self->per_step = 2;
+    for (uint32_t members = 1; members <= 4; members++) {
+        self->early = members % 2 == 0;
+        self->rounds = 6;
+        self->most = 20000;
+        self->script = post_all;
+        place(self, 7, members);
+        self->script = post_many;
+        place(self, 8, members);
+    }
+    self->script = post_large;
+    self->rounds = 2;
+    self->most = 2400001;
+    place(self, 3, 2);
+}
+
 /*  Bytes that M members send and receive, in arrays. */
 static double arrays_moved(collective_case_t *self, uint32_t members, case_script_fn *script)
 {
@@ -423,6 +442,7 @@ static const struct {
     CHECK(buckets_of_any_size_change_no_bit_and_a_step_may_post_again),
     CHECK(has_more_pieces_than_may_be_under_way),
     CHECK(results_are_there_when_they_are_awaited_while_others_are_on_their_way),
+    CHECK(what_is_started_while_steps_run_has_the_same_bits),
     CHECK(the_halves_of_an_all_reduce_move_half_the_bytes),
     CHECK(arrays_without_elements_are_barriers),
     CHECK(names_the_replica_that_posts_something_else),

@@ -77,9 +77,12 @@ def expected(number, step):
     return (tree(taking, numpy.add) / wide.type(total)).astype(dtype)
 
 
-def post_all(replica, count, posted):
+def post_all(replica, count, posted, begins=0):
+    """Begins after so many, and again after as many more."""
     posted[replica.id] = []
     for number in range(count):
+        if begins and number % begins == begins - 1:
+            replica.begin()
         array, how = array_of(replica.id, number, replica.step), how_of(number)
         if number % 5 == 0:
             array.setflags(write=False)
@@ -94,13 +97,13 @@ def check_all(replica, posted):
         assert got.tobytes() == wanted.tobytes(), f"array {number}, {how_of(number)} of {wanted.dtype}: {got}, not {wanted}"
 
 
-def train(feed, count):
+def train(feed, count, begins=0):
     """Each step posts; `apply` posts a sum of one number, then nothing; the second step posts nothing at all."""
     posted, norms, applied = {}, {}, []
 
     def step(replica):
         if replica.step == 0:
-            post_all(replica, count, posted)
+            post_all(replica, count, posted, begins)
 
     def apply(replica):
         applied.append((replica.step, replica.id))
@@ -129,6 +132,8 @@ def differ(feed, what):
             size = 6 if (what, name, replica.id // 2) == ("count", "b", 1) else 5
             size = 2 ** 20 + replica.id // 2 if (what, name) == ("large", "b") else size
             replica.reduce("mean", numpy.zeros(size, "f4"), "sum")
+            if (what, name) == ("begin", "ac"[replica.id // 2]) or (what, replica.id % 2) == ("begin_one", 1):
+                replica.begin()
         if (what, replica.id) == ("own", 3) or (what, replica.id // 2) == ("more", 1):
             replica.reduce("mean", numpy.zeros(1, "f4"), "sum")
         for _ in range(9 if what == "other" else 0):
@@ -343,8 +348,8 @@ def program():
     paths = files.split(":")
     import pathlib
     with tundish.feed(*paths, host=host or None, settings=settings) as feed:
-        if what == "train":
-            train(feed, count)
+        if what in ("train", "begin_train"):
+            train(feed, count, begins=7 if what == "begin_train" else 0)
         elif what == "share":
             share(feed)
         elif what == "collect":
@@ -359,7 +364,7 @@ def program():
             meet(feed, pathlib.Path(paths[0]).parent)
         else:
             differ(feed, what)
-        if what in ("train", "share", "collect", "halves"):
+        if what in ("train", "begin_train", "share", "collect", "halves"):
             feed.session.wait()
 
 
@@ -426,6 +431,31 @@ def test_the_same_bits_come_from_two_processes_whatever_the_bucket(folder):
     for bucket in ("0B", "1KiB", "1MiB"):
         run_two(folder, "train", 161, **{"mean.bucket": bucket})
     run_two(folder, "train", 161, **{"feed.apply": "early"})
+
+
+def test_what_begins_in_a_step_has_the_same_bits(folder):
+    for settings in {}, {"mean.bucket": "1KiB"}, {"feed.apply": "early"}, {"feed.devices": ["cpu:0", "cpu:1"]}:
+        run_two(folder, "begin_train", 161, **settings)
+    for devices in (1, 2):
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            train(feed, 161, begins=7)
+    with tundish.feed(graph(folder), settings={"feed.accumulate": 2}) as feed:
+        same(feed.accumulate, 2)
+        ones = [numpy.ones(9) for _ in range(REPLICAS)]
+
+        def step(replica):
+            replica.reduce("mean", ones[replica.id])
+            replica.begin()
+        assert feed.run(step, lambda replica: replica.begin())
+        assert all((one == 1).all() for one in ones)
+
+
+def test_replicas_that_begin_elsewhere_are_named(folder):
+    for text in run_two(folder, "begin"):
+        holds(text, "all replicas post the same reductions in the same order, and call tnd_replica_begin after the same ones")
+    said = run_two(folder, "begin_one", **{"feed.devices": ["cpu:0", "cpu:1"]})
+    for text in said:
+        holds(text, "calls tnd_replica_begin and replica", "does not: all replicas call it after the same postings")
 
 
 def test_4096_arrays_but_not_one_more(folder):

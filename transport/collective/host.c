@@ -39,8 +39,8 @@ bool tnd_host_collective_refuse(host_t *host, const tnd_collective_round_t *roun
     uint32_t first = host->config.first;
     return tnd_host_collective_fail(host, "%s: %s", host->config.name,
                                     tnd_postings_refusal(round->step, first + one,
-                                                         posts_of(host, one), first + other,
-                                                         posts_of(host, other), number, text));
+                                                         host->posted[one], first + other,
+                                                         host->posted[other], number, text));
 }
 
 bool tnd_host_collective_meet(thread_t *thread)
@@ -84,7 +84,7 @@ tnd_reduction_tree_job_t tnd_host_collective_node_job(const thread_t *thread, ui
 
 bool tnd_host_collective_posts_late(const thread_t *thread, bool weighing)
 {
-    const tnd_postings_t *own = posts_of(thread->host, thread->first);
+    const tnd_postings_t *own = thread->host->posted[thread->first];
     bool late = false;
     for (uint32_t p = 0; p < own->count; p++) {
         const tnd_posting_t *post = &own->items[p];
@@ -347,6 +347,7 @@ static tnd_status_t host_join(tnd_collective_t **self_p, const tnd_collective_co
             .number = t,
             .first = config->threads[t].first,
             .count = config->threads[t].count,
+            .sharing = config->thread_count,
             .parts =
                 {
                     .replicas = config->replicas,
@@ -355,6 +356,7 @@ static tnd_status_t host_join(tnd_collective_t **self_p, const tnd_collective_co
                     .outs = tnd_allocate_zeroed(config->count, sizeof(void *)),
                 },
         };
+    tnd_host_collective_make_started(host);
     *self_p = &host->base;
     return TND_OK;
 }
@@ -390,6 +392,7 @@ static void host_free(tnd_collective_t **self_p)
         tnd_postings_free(&thread->posted[0]);
         tnd_postings_free(&thread->posted[1]);
     }
+    tnd_host_collective_free_started(host);
     free(host->threads);
     free(host);
     *self_p = NULL;
@@ -400,6 +403,7 @@ const tnd_collective_ops_t tnd_collective_host = {
     .orders = 1 << TND_ORDER_TREE,
     .join = host_join,
     .reduce = host_reduce,
+    .start = tnd_host_collective_start,
     .begin = host_begin,
     .await = host_await,
     .gathers = host_gathers,

@@ -1,10 +1,12 @@
 /*  transport/collective/host_internal.h - shared by the files of the collective `host`.
  *
  *  host.c has the table, and reductions whose replicas are all in this process; host_exchange.c has
- *  those with replicas of other processes; host_gather.c has what both gather. */
+ *  those with replicas of other processes, in pieces (host_pieces.c), of which the actor computes and takes
+ *  those that are started while steps run (host_started.c); host_gather.c has what both gather. */
 #ifndef TND_TRANSPORT_COLLECTIVE_HOST_INTERNAL_H
 #define TND_TRANSPORT_COLLECTIVE_HOST_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "runtime/feed/futex_wait.h"
@@ -23,6 +25,7 @@ typedef struct {
     _Atomic uint32_t computing, copying; /* threads that have not done so */
     _Atomic bool arrived;                /* what follows is there */
     tnd_buffer_t *result;
+    bool started;       /* while steps ran */
     const void *values; /* in `result` */
     const void *counts; /* of a GATHER: by replica of the run */
 } piece_t;
@@ -42,8 +45,16 @@ typedef struct {
 } arrived_t;
 
 /*  The reductions of one round that wait for results.  Pieces are computed, and results copied, in
- *  order, by all threads.  The first thread begins a piece once fewer than TND_PIECES_OPEN are open. */
+ *  order, by all threads.  The first thread begins a piece once fewer than TND_PIECES_OPEN are open.
+ *  Pieces are added under `lock` only: by the thread whose replica starts them as the last one, and by the
+ *  first thread when the round begins. */
 typedef struct {
+    pthread_mutex_t lock;
+    bool started;   /* steps run, and the actor does the work of all threads */
+    bool begins;    /* the first thread has cut all, and has not met the others */
+    uint32_t cut;   /* postings that are in pieces; 0 outside of steps */
+    uint32_t known; /* pieces that were started ... */
+    uint32_t computed_early, copied_early; /* ... that the actor has computed, and copied */
     uint64_t step;
     piece_t *pieces;
     node_t *nodes;
@@ -66,7 +77,9 @@ typedef struct {
     uint32_t number, first, count; /* of the process; its replicas */
     uint64_t rounds, chunks;       /* so far; the same for all threads of a round */
     uint32_t computed, copied;     /* pieces of the exchange */
+    uint32_t sharing;              /* threads that compute a piece together */
     bool ended;                    /* the round that was begun last */
+    bool starts;                   /* its replicas have started postings of the next round */
     tnd_postings_t posted[2];      /* by its first replica in the last two rounds */
     tnd_reduction_parts_t parts;   /* scratch */
 } thread_t;
@@ -76,6 +89,12 @@ typedef struct host {
     tnd_collective_config_t config;
     thread_t *threads;
     tnd_futex_t gate;
+    const tnd_postings_t *const
+        *posted;             /* `posts` of the process; of `config`, while steps run, those
+                                            that are started: */
+    tnd_postings_t *started; /* by local replica ... */
+    const tnd_postings_t **started_list; /* ... and where they are */
+    thread_t actor;                      /* what a thread of all replicas would have */
     _Atomic bool over;
     exchange_t exchange;
     tnd_gathers_t gathers, sames;                 /* for steps; hashes that must be equal */
@@ -113,6 +132,25 @@ bool tnd_host_collective_shares_out(const host_t *host, uint32_t local, uint32_t
 /*  Whether this thread's replicas gather, or use weights.  Then the posts of the others must be
  *  known before memory for them is allocated. */
 bool tnd_host_collective_posts_late(const thread_t *thread, bool weighing);
+
+/*  Pieces (host_pieces.c), under the lock: cuts what is posted before posting `end`, from the last cut on. */
+void tnd_host_collective_cut(host_t *host, tnd_collective_round_t *round, uint32_t end);
+/*  Takes memory for what will be sent of a piece; computes the thread's part of a node; copies a result to
+ *  the thread's replicas. */
+void tnd_host_collective_begin_piece(host_t *host, uint32_t number);
+void tnd_host_collective_compute_node(thread_t *thread, const node_t *node);
+void tnd_host_collective_take_values(const thread_t *thread, const piece_t *piece);
+
+/*  While steps run (host_started.c).  `make` when the member joins.  The others under the lock: the actor
+ *  computes the next piece if none is to be sent, or copies the results that are there; a round begins, and
+ *  has so many pieces. */
+void tnd_host_collective_make_started(host_t *host);
+void tnd_host_collective_free_started(host_t *host);
+bool tnd_host_collective_start(tnd_collective_t *self, uint32_t number, uint32_t replica,
+                               tnd_collective_round_t *round);
+void tnd_host_collective_compute_started(host_t *host);
+void tnd_host_collective_copy_started(host_t *host);
+uint32_t tnd_host_collective_end_started(host_t *host);
 
 /*  Reduces with replicas of other processes (host_exchange.c): as a whole; or begins that, lets the actor
  *  have what it may send, and later takes results until those of a posting are there.  false: the member is

@@ -1,4 +1,4 @@
-/*  tests/runtime/feed/device_workers_early_test.c - `apply` that runs while values are on their way. */
+/*  tests/runtime/feed/device_workers_early_test.c - steps, and `apply`, that run while values are on their way. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -106,6 +106,88 @@ Test(device_workers_early, an_apply_that_waits_ends_when_the_run_is_stopped)
     fixture_feed(self, 0, 1);
     while (!atomic_load(&early.applies))
         sched_yield();
+    fixture_destroy(self);
+    cr_assert(eq(int, atomic_load(&early.stage), 0));
+}
+
+/*  The rest of the step comes after `applies`. */
+static tnd_status_t start_arrays(void *context, tnd_replica_t *replica)
+{
+    early_t *self = context;
+    for (uint32_t a = 0; a < ARRAYS; a++) {
+        self->values[a][0] = (float)a;
+        if (tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, self->values[a], ELEMENTS) !=
+                TND_OK ||
+            (a == 1 && tnd_replica_begin(replica) != TND_OK))
+            return TND_FAILED;
+        while (a == 1 && !atomic_load(&self->applies))
+            sched_yield();
+    }
+    return TND_OK;
+}
+
+static tnd_status_t find_results(void *context, tnd_replica_t *replica)
+{
+    early_t *self = context;
+    cr_assert(tnd_replica_begin(replica) == TND_OK, "it does nothing here");
+    for (uint32_t a = 0; a < ARRAYS; a++)
+        cr_assert(self->values[a][0] == (float)(10 + a));
+    atomic_store(&self->stage, ARRAYS);
+    return TND_OK;
+}
+
+static void take_outgoing(fixture_t *self, tnd_post_note_t *post)
+{
+    tnd_outgoing_t outgoing;
+    while (!tnd_device_workers_outgoing(self->workers, &outgoing))
+        sched_yield();
+    *post = outgoing.post;
+    tnd_buffer_t *buffer = outgoing.post.payload;
+    tnd_buffer_drop(&buffer);
+}
+
+Test(device_workers_early, what_a_step_has_started_is_sent_and_copied_while_it_runs)
+{
+    static early_t early;
+    fixture_t *self = fixture_new(0, 1, 1, 1);
+    tnd_post_note_t posts[ARRAYS];
+    tnd_outgoing_t none;
+    tnd_used_t used;
+    tnd_done_t done;
+    self->task = (tnd_task_t){.step = start_arrays, .apply = find_results, .context = &early};
+    tnd_device_workers_run_all(self->workers, &self->task);
+    fixture_feed(self, 0, 1);
+    for (uint32_t a = 0; a < 2; a++)
+        take_outgoing(self, &posts[a]);
+    cr_assert(tnd_device_workers_outgoing(self->workers, &none) == false);
+    deliver(self, &posts[1], 1);
+    cr_assert(tnd_device_workers_used(self->workers, &used) == false,
+              "results are copied in their order");
+    deliver(self, &posts[0], 0);
+    for (uint32_t a = 0; a < 2; a++)
+        cr_assert(tnd_device_workers_used(self->workers, &used));
+    cr_assert(early.values[0][0] == 10 && early.values[1][0] == 11);
+    atomic_store(&early.applies, true);
+    take_outgoing(self, &posts[2]);
+    cr_assert(eq(u32, posts[2].reducer_slot, 2));
+    deliver(self, &posts[2], 2);
+    while (!take_done(self->workers, &done))
+        sched_yield();
+    cr_assert(tnd_device_workers_error(self->workers) == NULL);
+    cr_assert(eq(int, atomic_load(&early.stage), ARRAYS));
+    fixture_destroy(self);
+}
+
+Test(device_workers_early, a_step_that_has_started_postings_ends_when_the_run_is_stopped)
+{
+    static early_t early;
+    fixture_t *self = fixture_new(0, 1, 1, 1);
+    tnd_post_note_t post;
+    self->task = (tnd_task_t){.step = start_arrays, .apply = find_results, .context = &early};
+    tnd_device_workers_run_all(self->workers, &self->task);
+    fixture_feed(self, 0, 1);
+    take_outgoing(self, &post);
+    atomic_store(&early.applies, true);
     fixture_destroy(self);
     cr_assert(eq(int, atomic_load(&early.stage), 0));
 }

@@ -26,7 +26,7 @@ feed_due b p            feed_repeats b p        feed_sync i pppp
 replica_broadcast i psupz replica_mean_to i psippzd replica_reduce_to i psiippz
 replica_gather i psipz  replica_gathered p puup
 replica_scatter i psiipz replica_gather_into i psipz replica_share v pzpp
-replica_await i pu      replica_same i psspz    replica_report v psdd   replica_take v pp       taken_lengths p pu
+replica_await i pu      replica_begin i p        replica_same i psspz    replica_report v psdd   replica_take v pp       taken_lengths p pu
 taken_release v p       taken_tensor p pu       tensor_share p pbqp
 """
 StepFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)

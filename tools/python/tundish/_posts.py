@@ -312,6 +312,13 @@ class Posts:
             self._unread.append(weakref.ref(posted))
         return posted
 
+    def begin(self):
+        """In a step: what was posted so far is complete, and is reduced between hosts while the step goes on.  Until
+        `apply` runs, the step neither changes nor reads those arrays.  All replicas of the run call it after the same
+        postings, for each MiB or more; the bits are the same without it."""
+        if _library.replica_begin(self._inside()) != OK:
+            raise Refused
+
     def _await(self, number):
         if _library.replica_await(self._inside(), number) != OK:
             raise Refused
