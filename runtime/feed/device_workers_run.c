@@ -315,7 +315,7 @@ void tnd_device_workers_clear_posts(const worker_t *worker)
     uint32_t share = group->config.accumulate;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         group->replicas[i].reduced = group->replicas[i].posts.count;
-        group->replicas[i].under_way = false;
+        group->replicas[i].under_way = group->replicas[i].began = false;
         group->replicas[i].posts.count = 0;
         if (i % share == 0)
             tnd_partial_sums_clear(&group->sums[i / share]);

@@ -10,6 +10,7 @@
 #include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
+#include "runtime/feed/device_values.h"
 
 static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config,
                                    const tnd_schema_t *schema)
@@ -86,6 +87,7 @@ static void make_replicas(tnd_device_workers_t *self)
         replica->reducer_count = self->config.reducer_count;
         replica->weights = self->config.weights;
         replica->values = self->values;
+        replica->shares_model = self->config.accumulate > 1;
         replica->local = i;
     }
 }
@@ -153,9 +155,9 @@ static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
                                       .process = {meet, wake, fail, hang, self}};
     if (ops == NULL)
         TND_TRY(tnd_collective_find(&ops, "auto", TND_ORDER_TREE, error));
-    TND_TRY(ops->join(&self->collective, &member, error));
+    TND_TRY(tnd_device_values_join(&self->collective, ops, &member, error));
     for (uint32_t i = 0; i < config->count; i++)
-        self->replicas[i].gathers = ops->gathers(self->collective);
+        self->replicas[i].gathers = self->collective->ops->gathers(self->collective);
     return TND_OK;
 }
 
@@ -254,6 +256,8 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, uint32_t *failed_p
         self->workers[w].device = tnd_slot_pool_device(self->pool, self->workers[w].first);
     for (uint32_t w = 0; w < self->worker_count; w++)
         describe_device(&self->workers[w]);
+    for (uint32_t i = 0; i < config->count; i++)
+        self->replicas[i].device = tnd_slot_pool_device(self->pool, i);
     TND_TRY(tnd_device_workers_prepare_copies(self, failed_p, error));
     tnd_device_workers_make_caller(self);
     for (uint32_t s = 0; s < config->depth; s++)

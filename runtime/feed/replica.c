@@ -1,6 +1,8 @@
 /*  runtime/feed/replica.c - the functions of <tundish/tundish.h> that a step calls. */
 #include "runtime/feed/replica.h"
 
+#include <tundish/device_values.h>
+
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +12,7 @@
 
 #include "runtime/core/numeric/digest.h"
 #include "runtime/core/numeric/numeric.h"
+#include "runtime/feed/dlpack.h"
 #include "runtime/text/json_string.h"
 
 uint32_t tnd_replica_id(const tnd_replica_t *replica)
@@ -269,6 +272,54 @@ tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd
     return tnd_replica_reduce_to(replica, reducer, reduce, dtype, data, data, count);
 }
 
+/*  The stream of the device that a number means, as tnd_tensor_share has them. */
+static tnd_status_t find_stream(tnd_replica_t *replica, int64_t stream, tnd_posting_t *posting)
+{
+    const tnd_device_ops_t *ops = replica->device->ops;
+    bool streams = (ops->can & TND_DEVICE_STREAMS) != 0;
+    if (stream == TND_STREAM_NONE && streams && ops->dlpack_type == DL_CUDA)
+        stream = DL_CUDA_LEGACY_STREAM;
+    if (stream == TND_STREAM_NONE || stream == TND_STREAM_UNSYNCHRONIZED)
+        return TND_OK;
+    if (!streams)
+        return refuse(replica, "device %s:%" PRIu32 " has no streams: pass TND_STREAM_NONE",
+                      ops->name, replica->device->ordinal);
+    if (stream <= 0)
+        return refuse(replica,
+                      "stream %" PRId64 " is none of the device: pass TND_STREAM_NONE, "
+                      "TND_STREAM_UNSYNCHRONIZED, 1, 2 or a handle",
+                      stream);
+    posting->streams = true;
+    posting->stream = (uintptr_t)stream;
+    return TND_OK;
+}
+
+tnd_status_t tnd_replica_reduce_device(tnd_replica_t *replica, const char *reducer,
+                                       tnd_reduce_t how, tnd_dtype_t dtype, const void *in,
+                                       void *out, size_t count, int64_t stream)
+{
+    tnd_posting_t posting = {.reduce = how,
+                             .dtype = dtype,
+                             .count = count,
+                             .from = in,
+                             .data = out,
+                             .on_device = count > 0};
+    TND_TRY(check_place(replica));
+    if (replica->device->ops->reduction == NULL)
+        return refuse(replica,
+                      "device %s:%" PRIu32 " cannot reduce values in its memory: copy them to the "
+                      "host, for tnd_replica_reduce",
+                      replica->device->ops->name, replica->device->ordinal);
+    if (replica->shares_model && !replica->applies)
+        return refuse(replica, "the replica shares its model with others (accumulate), whose steps "
+                               "overwrite what it has: call tnd_replica_reduce_device in `apply`");
+    if (replica->began)
+        return refuse(replica, "the replica has started what it had posted: call "
+                               "tnd_replica_reduce_device before tnd_replica_begin");
+    TND_TRY(find_stream(replica, stream, &posting));
+    return reduce(replica, reducer, &posting);
+}
+
 void tnd_replica_share(const tnd_replica_t *replica, size_t count, size_t *begin_p, size_t *end_p)
 {
     const tnd_posting_t whole = {.count = count, .unit = 1};
@@ -403,9 +454,13 @@ tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd
 tnd_status_t tnd_replica_begin(tnd_replica_t *replica)
 {
     TND_TRY(check_place(replica));
-    if (replica->applies || replica->syncs || replica->posts.count == 0 || replica->start(replica))
+    if (replica->applies || replica->syncs || replica->posts.count == 0)
         return TND_OK;
-    return refuse(replica, "the run has ended");
+    for (uint32_t p = 0; !replica->began && p < replica->posts.count; p++)
+        if (replica->posts.items[p].on_device)
+            return TND_OK;
+    replica->began = true;
+    return replica->start(replica) ? TND_OK : refuse(replica, "the run has ended");
 }
 
 /*  Why it cannot wait for a posting, or TND_OK. */

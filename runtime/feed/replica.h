@@ -56,6 +56,8 @@ struct tnd_replica {
     const int *weights; /* by reducer: the column that weights a mean; -1: rows.  NULL: rows */
     const tnd_gathers_t *gathers;
     tnd_value_table_t *values; /* of this host */
+    tnd_device_t *device;      /* that its steps compute on */
+    bool shares_model;         /* its model is that of other replicas, too */
     /* of a step; no rows while a model is opened */
     const tnd_slice_note_t *note;
     const void *const *columns;               /* where the rows of each column are; NULL: nowhere */
@@ -64,6 +66,7 @@ struct tnd_replica {
     size_t strides[TND_COLUMNS_MAX];          /* bytes from row to row of ragged columns */
     const void *const *weighing;              /* where the host has the rows of each column */
     uint32_t rows, padded;
+    bool began;       /* something of what it has posted was started */
     bool syncs;       /* it posts without rows, and counts as one */
     bool applies;     /* `apply` runs, not `step` or what posts without rows */
     bool under_way;   /* `apply` runs and has not awaited all of `posts` ... */

@@ -10,7 +10,8 @@ bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other)
     return self->reducer == other->reducer && self->reduce == other->reduce &&
            self->dtype == other->dtype && self->weighted == other->weighted &&
            self->root == other->root && self->sharing == other->sharing &&
-           self->unit == other->unit && (self->same == NULL) == (other->same == NULL) &&
+           self->unit == other->unit && self->whole == other->whole &&
+           self->on_device == other->on_device && (self->same == NULL) == (other->same == NULL) &&
            (self->count == other->count || self->reduce == TND_GATHER);
 }
 
@@ -19,7 +20,8 @@ bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before)
     return self->reduce != TND_GATHER && self->reduce == before->reduce &&
            self->reducer == before->reducer && self->dtype == before->dtype &&
            self->weighted == before->weighted && self->root == before->root &&
-           self->sharing == before->sharing && self->sharing != TND_SHARE_IN;
+           self->sharing == before->sharing && self->sharing != TND_SHARE_IN && self->whole == 0 &&
+           before->whole == 0;
 }
 
 const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, tnd_sharing_t sharing,

@@ -32,7 +32,15 @@ typedef struct {
     double weight;    /* finite; 0 if `rows` is */
     uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
     tnd_sharing_t sharing;
-    uint32_t unit;    /* with `sharing`: elements that are not divided, at least 1 */
+    uint32_t unit; /* with `sharing`: elements that are not divided, at least 1 */
+    size_t whole;  /* a part of an array: the elements of all of it; else 0 */
+    /*  `from` and `data` are addresses of the replica's device, whose work in `stream`, if it `streams`, ends
+     *  before they are read, and waits for the result. */
+    bool on_device, streams;
+    uintptr_t stream;
+    /*  NULL, or the values of `leaves` replicas from this one on, as so many nodes of the tree. */
+    const tnd_reduction_tree_input_t *added;
+    uint32_t added_count, leaves;
     const char *same; /* of a GATHER of hashes that must be equal: the name of the array; or NULL */
     uint64_t
         hash[2]; /* then this replica's, which `from` is set to when it does not move any more */

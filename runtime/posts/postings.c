@@ -56,9 +56,11 @@ const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
         return strcpy(text, "none");
     const tnd_posting_t *posting = &self->items[number];
     char operation[TND_OPERATION_TEXT];
-    snprintf(text, TND_POSTING_TEXT, "%zu element%s of %s (%s)", posting->count,
-             posting->count == 1 ? "" : "s", tnd_dtype_name(posting->dtype),
-             tnd_operation_text(posting->reduce, posting->root, posting->sharing, operation));
+    size_t count = posting->whole > 0 ? posting->whole : posting->count;
+    snprintf(text, TND_POSTING_TEXT, "%zu element%s of %s (%s)%s", count, count == 1 ? "" : "s",
+             tnd_dtype_name(posting->dtype),
+             tnd_operation_text(posting->reduce, posting->root, posting->sharing, operation),
+             posting->on_device ? " on its device" : "");
     return text;
 }
 

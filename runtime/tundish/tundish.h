@@ -550,8 +550,9 @@ TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t 
                                          size_t *count_p);
 /*  In a step: what this replica has posted is reduced between hosts while the step goes on, which leaves that
  *  memory alone until `apply` runs.  All replicas of the run call it after the same postings, for each MiB or
- *  more; the bits are the same.  Through NCCL, for gathers and what follows them, with `accumulate`, in `apply`
- *  and without rows it does nothing.  Errors: TND_FAILED outside of steps, or when the run has ended. */
+ *  more; the bits are the same.  Through NCCL, for gathers and what follows them, after values on a device, with
+ *  `accumulate`, in `apply` and without rows it does nothing.  Errors: TND_FAILED outside of steps, or when the
+ *  run has ended. */
 TND_API tnd_status_t tnd_replica_begin(tnd_replica_t *replica);
 /*  In `apply`: waits until the results of posting `posting` of this replica, and of those before it, are
  *  there; the first posting of the step, or of the last call of `apply`, is number 0.  For `apply: early`

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric/half.h"
+#include "runtime/feed/device_values.h"
 #include "runtime/posts/tensor.h"
 
 enum { REDUCER = 1, FIRST_FEEDER = 10 };
@@ -121,7 +122,7 @@ static void end(collective_case_t *run, const char *text)
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
     for (uint32_t m = 0; m < run->members; m++)
-        run->ops->abort(run->member[m].collective);
+        run->member[m].collective->ops->abort(run->member[m].collective);
 }
 
 static void fail(void *context, const char *text)
@@ -266,7 +267,7 @@ static void check_reduced(collective_case_t *run, uint32_t leaf, uint64_t round,
 static void check_gathered(collective_case_t *run, const case_member_t *member, uint64_t round,
                            uint32_t number)
 {
-    const tnd_gathers_t *gathers = run->ops->gathers(member->collective);
+    const tnd_gathers_t *gathers = member->collective->ops->gathers(member->collective);
     const tnd_gathered_t *gathered = &gathers->items[number];
     bool good = number < gathers->count && gathered->first[0] == 0;
     for (uint32_t leaf = 0; good && leaf < run->leaves; leaf++) {
@@ -326,7 +327,7 @@ static void check_own(const case_thread_t *self, uint64_t round, uint32_t begin,
 static bool reduce_early(const case_thread_t *self, uint64_t round)
 {
     case_member_t *member = self->member;
-    const tnd_collective_ops_t *ops = member->run->ops;
+    const tnd_collective_ops_t *ops = member->collective->ops;
     uint32_t own = member->first + member->shares[self->number].first;
     uint32_t count = member->run->posts[own].count;
     if (!ops->begin(member->collective, self->number, &member->round))
@@ -336,7 +337,8 @@ static bool reduce_early(const case_thread_t *self, uint64_t round)
             continue;
         if (!ops->await(member->collective, self->number, &member->round, p))
             return false;
-        check_own(self, round, past, p + 1);
+        if (!member->run->on_devices) /* else they have to be brought back first */
+            check_own(self, round, past, p + 1);
         past = p + 1;
     }
     return ops->await(member->collective, self->number, &member->round, TND_POSTINGS_MAX);
@@ -345,7 +347,7 @@ static bool reduce_early(const case_thread_t *self, uint64_t round)
 static bool reduce(const case_thread_t *self, uint64_t round)
 {
     case_member_t *member = self->member;
-    const tnd_collective_ops_t *ops = member->run->ops;
+    const tnd_collective_ops_t *ops = member->collective->ops;
     return member->run->early && ops->begin != NULL
                ? reduce_early(self, round)
                : ops->reduce(member->collective, self->number, &member->round);
@@ -356,7 +358,7 @@ static bool reduce(const case_thread_t *self, uint64_t round)
 static bool start_some(const case_thread_t *self, uint32_t leaf, uint64_t round)
 {
     case_member_t *member = self->member;
-    const tnd_collective_ops_t *ops = member->run->ops;
+    const tnd_collective_ops_t *ops = member->collective->ops;
     tnd_postings_t *postings = &member->run->posts[leaf];
     uint32_t count = postings->count;
     bool ended = true;
@@ -375,13 +377,18 @@ static bool post_round(case_thread_t *self, uint64_t round)
     const case_member_t *member = self->member;
     collective_case_t *run = member->run;
     uint32_t first = member->first + member->shares[self->number].first;
-    bool starts = run->starts && run->ops->start != NULL,
+    bool starts = run->starts && member->collective->ops->start != NULL,
          ended = !starts || begin_round(self, round);
     for (uint32_t leaf = first; ended && leaf < first + member->shares[self->number].count;
          leaf++) {
         post(run, leaf, round);
+        if (run->on_devices)
+            device_arrays_move(member->opened[self->number], &self->queue, &run->posts[leaf],
+                               run->device_arrays[leaf]);
         ended = !starts || start_some(self, leaf, round);
     }
+    if (run->astray && round == 1 && first + member->shares[self->number].count == run->leaves)
+        run->posts[run->leaves - 1].items[0].from = run->posts[run->leaves - 1].items[0].data = run;
     return ended && (starts || begin_round(self, round));
 }
 
@@ -391,9 +398,13 @@ static void *device(void *context)
     case_member_t *member = self->member;
     collective_case_t *run = member->run;
     uint32_t first = member->first + member->shares[self->number].first;
+    uint32_t past = first + member->shares[self->number].count;
     self->ended = true;
     for (uint64_t round = 0; self->ended && round < run->rounds; round++) {
         self->ended = post_round(self, round) && reduce(self, round);
+        for (uint32_t leaf = first; run->on_devices && self->ended && leaf < past; leaf++)
+            device_arrays_bring(member->opened[self->number], &self->queue, &run->posts[leaf],
+                                run->device_arrays[leaf]);
         if (self->ended)
             check_own(self, round, 0, run->posts[first].count);
     }
@@ -436,7 +447,7 @@ static void answer(collective_case_t *run, const tnd_msg_t *msg)
     tnd_collective_t *to = run->member[msg->to - FIRST_FEEDER].collective;
     tnd_error_t error;
     if (msg->kind == TND_MSG_CLOSED) {
-        run->ops->closed(to);
+        to->ops->closed(to);
         return;
     }
     tnd_post_note_t result = msg->post;
@@ -444,7 +455,7 @@ static void answer(collective_case_t *run, const tnd_msg_t *msg)
                          ? other_result()
                          : tnd_roots_for(&run->roots, msg->post.payload, run->carriers, msg->to);
     run->received_bytes += tnd_buffer_size(result.payload);
-    if (run->ops->incoming(to, REDUCER, &result, &error) != TND_OK)
+    if (to->ops->incoming(to, REDUCER, &result, &error) != TND_OK)
         end(run, error.text);
 }
 
@@ -469,7 +480,7 @@ static void carry(collective_case_t *run, uint32_t number)
     tnd_used_t used;
     tnd_error_t error;
     tnd_msg_t msg = {.from = FIRST_FEEDER + number, .to = REDUCER};
-    while (run->ops->outgoing(member, &outgoing)) {
+    while (member->ops->outgoing(member, &outgoing)) {
         msg.kind = TND_MSG_POST;
         msg.post = outgoing.post;
         if (tnd_reducer_core_post(run->reducer, &msg, &error) != TND_OK)
@@ -478,7 +489,7 @@ static void carry(collective_case_t *run, uint32_t number)
         run->sent_bytes += tnd_buffer_size(outgoing.post.payload);
         drain(run);
     }
-    while (run->ops->used(member, &used)) {
+    while (member->ops->used(member, &used)) {
         msg.kind = TND_MSG_GOT;
         msg.post = used.result;
         tnd_reducer_core_got(run->reducer, &msg);
@@ -513,6 +524,42 @@ static void make_reducer(collective_case_t *run)
         tnd_reducer_core_feeder_up(run->reducer, FIRST_FEEDER + m);
 }
 
+/*  In place of the one that is not opened. */
+static void open_device(case_member_t *member, uint32_t thread)
+{
+    static const tnd_device_config_t config = {.link_bytes_per_s = 0};
+    tnd_device_t **opened_p = &member->opened[thread];
+    tnd_error_t error;
+    case_expect(member->devices[thread].ops->open(opened_p, member->devices[thread].ordinal,
+                                                  &config, &error) == TND_OK,
+                "%s", error.text);
+    member->shares[thread].device = *opened_p;
+    case_expect((*opened_p)->ops->reduction->open(*opened_p, 0, &member->threads[thread].queue,
+                                                  &error) == TND_OK,
+                "%s", error.text);
+}
+
+static void close_device(case_member_t *member, uint32_t thread)
+{
+    collective_case_t *run = member->run;
+    tnd_device_t *device = member->opened[thread];
+    uint32_t first = member->first + member->shares[thread].first;
+    device->ops->reduction->close(device, &member->threads[thread].queue);
+    for (uint32_t leaf = first; leaf < first + member->shares[thread].count; leaf++)
+        for (uint32_t p = 0; p < CASE_POSTINGS; p++)
+            if (run->device_arrays[leaf][p].area.host != NULL)
+                device->ops->reduction->release(device, &run->device_arrays[leaf][p].area);
+    tnd_device_close(&member->opened[thread]);
+}
+
+static void free_member(case_member_t *member)
+{
+    member->collective->ops->free(&member->collective);
+    for (uint32_t t = 0; t < 2; t++)
+        if (member->opened[t] != NULL)
+            close_device(member, t);
+}
+
 static void join(collective_case_t *run, uint32_t number)
 {
     case_member_t *member = &run->member[number];
@@ -527,6 +574,8 @@ static void join(collective_case_t *run, uint32_t number)
     for (uint32_t t = 0; t < 2; t++)
         member->devices[t] =
             (tnd_device_t){.ops = run->device, .ordinal = (number * 2 + t) % CASE_DEVICES};
+    for (uint32_t t = 0; run->on_devices && t < 2; t++)
+        open_device(member, t);
     for (uint32_t i = 0; i < member->count; i++) {
         member->posts[i] = &run->posts[member->first + i];
         run->carriers[member->first + i] = FIRST_FEEDER + number;
@@ -545,13 +594,17 @@ static void join(collective_case_t *run, uint32_t number)
                                       .buckets = run->buckets,
                                       .patience_ns = UINT64_C(100000000000),
                                       .process = {meet, wake, fail, hang, member}};
-    case_expect(run->ops->join(&member->collective, &config, &error) == TND_OK, "%s", error.text);
+    tnd_status_t joined =
+        run->on_devices ? tnd_device_values_join(&member->collective, run->ops, &config, &error)
+                        : run->ops->join(&member->collective, &config, &error);
+    case_expect(joined == TND_OK, "%s", error.text);
 }
 
 static void start(case_member_t *member)
 {
     for (uint32_t t = 0; t < member->thread_count; t++) {
-        member->threads[t] = (case_thread_t){.member = member, .number = t};
+        member->threads[t].member = member;
+        member->threads[t].number = t;
         case_expect(pthread_create(&member->threads[t].thread, NULL, device, &member->threads[t]) ==
                         0,
                     "no thread");
@@ -561,13 +614,13 @@ static void start(case_member_t *member)
 static void leave(collective_case_t *run)
 {
     for (uint32_t m = 0; m < run->members; m++)
-        run->ops->abort(run->member[m].collective);
+        run->member[m].collective->ops->abort(run->member[m].collective);
     for (uint32_t m = 0; m < run->members; m++)
-        run->ops->leave(run->member[m].collective);
+        run->member[m].collective->ops->leave(run->member[m].collective);
     tnd_reducer_core_end(run->reducer);
     drain(run);
     for (uint32_t m = 0; m < run->members; m++)
-        run->ops->free(&run->member[m].collective);
+        free_member(&run->member[m]);
     tnd_roots_free(&run->roots);
     free(run->reducer_memory);
     for (uint32_t leaf = 0; leaf < run->leaves; leaf++) {

@@ -12,6 +12,7 @@
 #include "runtime/core/reducer.h"
 #include "runtime/interface/collective.h"
 #include "runtime/posts/roots.h"
+#include "tests/conformance/device_arrays.h"
 
 enum { CASE_LEAVES = 16, CASE_MEMBERS = 8, CASE_POSTINGS = 64, CASE_DEVICES = 8 };
 
@@ -32,7 +33,8 @@ typedef struct {
     case_member_t *member;
     uint32_t number;
     pthread_t thread;
-    bool ended; /* its last reduction returned true */
+    bool ended;               /* its last reduction returned true */
+    tnd_device_queue_t queue; /* with `on_devices`: to its device and back */
 } case_thread_t;
 
 struct case_member {
@@ -41,6 +43,7 @@ struct case_member {
     uint32_t first, count, thread_count;
     tnd_collective_thread_t shares[2];
     tnd_device_t devices[2];
+    tnd_device_t *opened[2]; /* with `on_devices` */
     case_thread_t threads[2];
     const tnd_postings_t *posts[CASE_LEAVES];
     tnd_collective_round_t round;
@@ -57,6 +60,8 @@ struct collective_case {
     size_t most; /* elements of the larger arrays */
     case_script_fn *script;
     const tnd_device_ops_t *device; /* of all replicas */
+    bool on_devices;                /* they post values in the memory of these */
+    bool astray;                    /* in round 1 the last replica posts memory of the host so */
     bool checked;                   /* all replicas post the same: results are compared */
     uint32_t
         absent; /* members, the last ones, that post nothing; the others are ended while they wait */
@@ -69,6 +74,7 @@ struct collective_case {
     void **expected; /* by round x posting */
     tnd_partial_sums_t none[CASE_LEAVES];
     case_array_t arrays[CASE_LEAVES][CASE_POSTINGS];
+    device_array_t device_arrays[CASE_LEAVES][CASE_POSTINGS];
     uint64_t buckets[1];
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -1,7 +1,8 @@
 /*  tests/conformance/collective_test.c - the conformance suite of runtime/interface/collective.h, for one
  *  collective of transport/collective/collectives.def.
  *
- *  Usage: test_conformance_collective NAME. */
+ *  Usage: test_conformance_collective NAME [DEVICE].  With a kind of device, replicas post values in its memory.
+ *  Exits with 77 if this machine has no device of that kind. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,8 @@ static bool uses_devices(const collective_case_t *self)
 /*  A run with devices takes longer: some of each form. */
 static bool is_tried(const collective_case_t *self, uint32_t leaves)
 {
+    if (self->on_devices)
+        return leaves == 3 || leaves == 8;
     return !uses_devices(self) || leaves <= 3 || leaves == 5 || leaves == 8;
 }
 
@@ -246,7 +249,7 @@ static void buckets_of_any_size_change_no_bit_and_a_step_may_post_again(collecti
     self->rounds = 4;
     self->per_step = 2;
     self->most = 500000;
-    for (uint32_t b = uses_devices(self) ? 3 : 0; b < 4; b++) {
+    for (uint32_t b = uses_devices(self) || self->on_devices ? 3 : 0; b < 4; b++) {
         self->bucket = buckets[b];
         place(self, 5, 2);
     }
@@ -256,9 +259,10 @@ static void has_more_pieces_than_may_be_under_way(collective_case_t *self)
 {
     self->script = post_large;
     self->rounds = 2;
-    self->most = uses_devices(self) ? 2200001 : 3000001; /* 8 divides one less */
+    self->most =
+        uses_devices(self) || self->on_devices ? 2200001 : 3000001; /* 8 divides one less */
     place(self, 8, 3);
-    if (!uses_devices(self))
+    if (!uses_devices(self) && !self->on_devices)
         place(self, 3, 3);
     place(self, 3, 1);
 }
@@ -270,7 +274,7 @@ results_are_there_when_they_are_awaited_while_others_are_on_their_way(collective
     self->rounds = 4;
     self->per_step = 2;
     self->most = 20000;
-    for (uint32_t members = 1; members <= 4; members++) {
+    for (uint32_t members = 1; members <= (self->on_devices ? 2 : 4); members++) {
         self->script = post_all;
         place(self, 7, members);
         self->script = post_many;
@@ -430,14 +434,62 @@ static void refuses_a_result_of_another_shape(collective_case_t *self)
             : "feed: the result of a reduction of step 0 has another shape than what was posted");
 }
 
-static const struct {
+/*  One of two replicas of a device has one element more. */
+static void names_the_replica_that_posts_something_else_on_its_device(collective_case_t *self)
+{
+    self->script = post_unlike;
+    self->rounds = 3;
+    self->threads = 1;
+    refuse(self, 2, 2,
+           "mean: in step 1 replica 1 posted 11 elements of f64 to reduction 1, replica 0 10 of "
+           "f64: all replicas post the same reductions in the same order");
+}
+
+/*  More than a chunk. */
+static void post_unlike_large(const collective_case_t *self, uint32_t leaf, uint64_t round,
+                              case_array_t *arrays, tnd_postings_t *posts)
+{
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_SUM, .dtype = TND_F32, .count = 3});
+    add(self, leaf, round, arrays, posts,
+        (tnd_posting_t){.reduce = TND_SUM, .dtype = TND_F64, .count = 3000000 + (leaf == 1)});
+}
+
+static void names_the_elements_of_whole_arrays(collective_case_t *self)
+{
+    self->script = post_unlike_large;
+    self->rounds = 1;
+    refuse(self, 2, 2,
+           "mean: in step 0 replica 1 posted 3000001 elements of f64 to reduction 1, replica 0 "
+           "3000000 of f64: all replicas post the same reductions in the same order");
+}
+
+/*  As memory that was freed is. */
+static void names_memory_that_is_not_the_devices(collective_case_t *self)
+{
+    static const char why[] =
+        "feed: cuda:2: the values are not in the memory of a device: replica 1 "
+        "posted them as number 0, and memory of its device has to stay there "
+        "until `apply` runs";
+    if (strcmp(self->device->name, "cuda") != 0) /* others cannot tell */
+        return;
+    self->script = post_whole;
+    self->rounds = 2;
+    self->most = 100;
+    self->astray = true;
+    refuse(self, 2, 2, why);
+}
+
+typedef struct {
     const char *name;
     void (*check)(collective_case_t *self);
-} checks[] = {
+} check_t;
+
 #define CHECK(name)                                                                                \
     {                                                                                              \
 #name, name                                                                                \
     }
+static const check_t checks[] = {
     CHECK(reduces_all_operations_and_types_for_1_to_16_replicas_of_1_to_8_processes),
     CHECK(buckets_of_any_size_change_no_bit_and_a_step_may_post_again),
     CHECK(has_more_pieces_than_may_be_under_way),
@@ -450,8 +502,21 @@ static const struct {
     CHECK(names_the_replica_whose_array_is_not_the_same),
     CHECK(returns_from_any_wait_when_it_is_aborted),
     CHECK(refuses_a_result_of_another_shape),
-#undef CHECK
 };
+
+/*  With values on devices. */
+static const check_t device_checks[] = {
+    CHECK(reduces_all_operations_and_types_for_1_to_16_replicas_of_1_to_8_processes),
+    CHECK(buckets_of_any_size_change_no_bit_and_a_step_may_post_again),
+    CHECK(has_more_pieces_than_may_be_under_way),
+    CHECK(results_are_there_when_they_are_awaited_while_others_are_on_their_way),
+    CHECK(arrays_without_elements_are_barriers),
+    CHECK(names_the_replica_that_posts_something_else_on_its_device),
+    CHECK(names_the_elements_of_whole_arrays),
+    CHECK(names_memory_that_is_not_the_devices),
+    CHECK(returns_from_any_wait_when_it_is_aborted),
+};
+#undef CHECK
 
 static const tnd_collective_ops_t *named(const char *name)
 {
@@ -463,32 +528,45 @@ static const tnd_collective_ops_t *named(const char *name)
     return NULL;
 }
 
-/*  The devices that replicas are on. */
-static const tnd_device_ops_t *device_of(const tnd_collective_ops_t *ops)
+static const tnd_device_ops_t *device_of_kind(const char *kind)
 {
     size_t count;
     const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(all[i]->name, ops->usable != NULL ? "cuda" : "cpu") == 0)
+        if (strcmp(all[i]->name, kind) == 0)
             return all[i];
     return NULL;
 }
 
+static void run_check(const check_t *check, const tnd_collective_ops_t *ops, const char *kind)
+{
+    collective_case_t *self = calloc(1, sizeof *self);
+    printf("%s\n", check->name);
+    self->ops = ops;
+    self->device = device_of_kind(kind != NULL ? kind : ops->usable != NULL ? "cuda" : "cpu");
+    case_expect(self->device != NULL, "unknown device `%s`", kind);
+    self->on_devices = kind != NULL;
+    self->threads = 2;
+    self->per_step = 1;
+    self->bucket = 1 << 20;
+    self->checked = true;
+    check->check(self);
+    free(self);
+}
+
 int main(int argc, char **argv)
 {
-    const tnd_collective_ops_t *ops = named(argc == 2 ? argv[1] : "");
-    case_expect(ops != NULL, "usage: test_conformance_collective NAME");
-    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        collective_case_t *self = calloc(1, sizeof *self);
-        printf("%s\n", checks[i].name);
-        self->ops = ops;
-        self->device = device_of(ops);
-        self->threads = 2;
-        self->per_step = 1;
-        self->bucket = 1 << 20;
-        self->checked = true;
-        checks[i].check(self);
-        free(self);
+    const tnd_collective_ops_t *ops = named(argc == 2 || argc == 3 ? argv[1] : "");
+    const char *kind = argc == 3 ? argv[2] : NULL;
+    tnd_error_t why;
+    case_expect(ops != NULL, "usage: test_conformance_collective NAME [DEVICE]");
+    if (kind != NULL && tnd_device_check(kind, kind, &why) != TND_OK) {
+        printf("skipped: %s\n", why.text);
+        return 77;
     }
+    for (size_t i = 0; kind == NULL && i < sizeof checks / sizeof checks[0]; i++)
+        run_check(&checks[i], ops, kind);
+    for (size_t i = 0; kind != NULL && i < sizeof device_checks / sizeof device_checks[0]; i++)
+        run_check(&device_checks[i], ops, kind);
     return 0;
 }

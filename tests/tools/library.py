@@ -13,7 +13,7 @@ def shown(path):
     return {line.split()[-1] for line in out.splitlines() if " T " in line}
 
 
-HEADERS = [ROOT / "runtime/tundish" / name for name in ("types.h", "tundish.h")]
+HEADERS = [ROOT / "runtime/tundish" / name for name in ("types.h", "tundish.h", "device_values.h")]
 
 
 def declared():
@@ -49,7 +49,7 @@ def test_the_header_compiles_alone_in_c_and_in_cxx(folder):
                                      ("c++", "one.cpp", "c++20")):
         if shutil.which(compiler) is None:
             continue
-        (folder / name).write_text("#include <tundish/tundish.h>\n")
+        (folder / name).write_text("#include <tundish/tundish.h>\n#include <tundish/device_values.h>\n")
         subprocess.run([compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                         "-fsyntax-only", f"-I{ROOT}/runtime", str(folder / name)], check=True,
                        timeout=60)
@@ -58,7 +58,8 @@ def test_the_header_compiles_alone_in_c_and_in_cxx(folder):
 def test_the_header_includes_nothing_of_ours(_):
     for header in HEADERS:
         found = set(re.findall(r"#include (\S+)", header.read_text()))
-        assert found <= {"<stdbool.h>", "<stddef.h>", "<stdint.h>", "<tundish/types.h>"}, found
+        assert found <= {"<stdbool.h>", "<stddef.h>", "<stdint.h>", "<tundish/types.h>",
+                         "<tundish/tundish.h>"}, found
 
 
 main(globals())

@@ -86,7 +86,9 @@ static void begin_reduced(host_t *host, node_t *node, const piece_t *piece)
         .root = piece->root > 0 ? piece->root : piece->owner,
         .sharing = post->sharing,
         .started = piece->started,
-        .whole = piece->count < post->count && piece->postings == 1 ? post->count : 0,
+        .whole = post->whole > 0                                      ? post->whole
+                 : piece->count < post->count && piece->postings == 1 ? post->count
+                                                                      : 0,
         .postings = piece->reduction - piece->posting + posts_of(host, 0)->count};
     node->tensor = take_tensor(host, tnd_tensor_bytes(post->dtype, true, piece->postings,
                                                       node->rows > 0 ? piece->count : 0));

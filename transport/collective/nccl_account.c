@@ -27,11 +27,12 @@ static uint64_t hash_of(const tnd_postings_t *posts, uint64_t seed)
     uint64_t hash = mix(seed, posts->count);
     for (uint32_t p = 0; p < posts->count; p++) {
         const tnd_posting_t *post = &posts->items[p];
-        const uint64_t words[] = {post->reducer,     post->reduce,
-                                  post->dtype,       post->reduce != TND_GATHER ? post->count : 0,
-                                  post->weighted,    post->root,
-                                  post->sharing,     post->unit,
-                                  post->same != NULL};
+        const uint64_t words[] = {post->reducer,      post->reduce,
+                                  post->dtype,        post->reduce != TND_GATHER ? post->count : 0,
+                                  post->weighted,     post->root,
+                                  post->sharing,      post->unit,
+                                  post->same != NULL, post->whole,
+                                  post->on_device};
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             hash = mix(hash, words[i]);
     }

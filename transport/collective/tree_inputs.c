@@ -13,6 +13,19 @@ static tnd_reduction_tree_input_t leaf_of(const tnd_collective_config_t *config,
     };
 }
 
+/*  What was added already, from element `begin` on. */
+static uint32_t list_added(const tnd_posting_t *post, size_t begin,
+                           tnd_reduction_tree_input_t *inputs)
+{
+    tnd_dtype_t partial = tnd_reduction_tree_partial_dtype(post->dtype);
+    for (uint32_t n = 0; n < post->added_count; n++) {
+        inputs[n] = post->added[n];
+        inputs[n].data = (const char *)inputs[n].data +
+                         begin * tnd_dtype_size(inputs[n].partial ? partial : post->dtype);
+    }
+    return post->added_count;
+}
+
 uint32_t tnd_tree_inputs_list(const tnd_collective_config_t *config, uint32_t first, uint32_t count,
                               uint32_t posting, size_t begin, tnd_reduction_tree_input_t *inputs)
 {
@@ -20,6 +33,11 @@ uint32_t tnd_tree_inputs_list(const tnd_collective_config_t *config, uint32_t fi
     for (uint32_t i = first; i < first + count; i++) {
         const tnd_posting_t *post = &config->posts[i]->items[posting];
         const tnd_partial_sums_t *sums = &config->sums[i / config->accumulate];
+        if (post->added != NULL) {
+            listed += list_added(post, begin, &inputs[listed]);
+            i += post->leaves - 1;
+            continue;
+        }
         if (i % config->accumulate == 0)
             listed += tnd_partial_sums_inputs(sums, post, posting, begin, &inputs[listed]);
         if (i % config->accumulate >= sums->added)

@@ -14,7 +14,7 @@
 /*  Levels of launches: enough for 16^8 leaves.  Each has at most one array per slot. */
 enum { TND_CUDA_PASS_LEVELS = 8, TND_CUDA_PASS_BLOCKS = 16 * TND_CUDA_PASS_LEVELS };
 
-/*  The name of the kernel's type: "f32"; NULL if there is no kernel for it. */
+/*  The name of the kernel's type: "f32"; NULL if it has no kernel. */
 const char *tnd_cuda_reduction_type(tnd_dtype_t dtype);
 
 /*  What is computed: elements begin ... begin + count - 1 of a job whose inputs have addresses of the device. */
