@@ -309,21 +309,21 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *why = tnd_text_payload_line(&reader);
-    char text[1024];
-    snprintf(text, sizeof text, "host %s: %.940s", self->plan->hosts[host].name,
-             why != NULL ? why : "an actor failed");
+    char text[1024], own[80];
+    why = why != NULL ? why : "an actor failed";
+    snprintf(own, sizeof own, "host %.60s ", self->plan->hosts[host].name);
+    bool names_it = strncmp(why, own, strlen(own)) == 0;
+    snprintf(text, sizeof text, "%s%s%s%.940s", names_it ? "" : "host ",
+             names_it ? "" : self->plan->hosts[host].name, names_it ? "" : ": ", why);
     uint64_t outcome = msg->note.number;
     if (outcome <= TND_OUTCOME_NONE || outcome > TND_OUTCOME_MAX)
         outcome = TND_OUTCOME_FAILED;
     bool unfit = outcome == TND_OUTCOME_LOST || outcome == TND_OUTCOME_UNUSABLE;
-    if (tnd_run_spares(&self->run, host, unfit, why != NULL ? why : "it failed", now)) {
+    if (tnd_run_spares(&self->run, host, unfit, why, now)) {
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
         return;
     }
-    tnd_leader_end(self, (tnd_outcome_t)outcome,
-                   self->plan->host_count > 1
-                       ? text
-                       : text + strlen("host : ") + strlen(self->plan->hosts[host].name));
+    tnd_leader_end(self, (tnd_outcome_t)outcome, self->plan->host_count > 1 ? text : why);
 }
 
 void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked)
