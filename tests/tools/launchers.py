@@ -159,7 +159,7 @@ def check_preempted(folder, environment):
     same(said.count("rank 0 of 4 is host node0"), 2, said)
 
 
-LOSSES = "start_timeout: 8s\ndead_after: 2s\nrestarts: {{run: 3}}\ncheckpoint: {{dir: {folder}/kept, every: 20 steps}}\n"
+LOSSES = "start_timeout: 12s\ndead_after: 2s\nrestarts: {{run: 3}}\ncheckpoint: {{dir: {folder}/kept, every: 20 steps}}\n"
 
 
 def spmd(folder):
@@ -191,7 +191,7 @@ def loses(folder, start, environment, victim=2):
         assert time.monotonic() < end and process.poll() is None, process.communicate()[0]
         time.sleep(0.01)
     os.kill(tasks_of(over)[victim], signal.SIGKILL)
-    out, _ = process.communicate(timeout=90)
+    out, _ = process.communicate(timeout=150)
     same(tasks_of(over), {})
     return process.returncode, out
 
