@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tundish help recipes`: what it shows works as printed, beside data of a user."""
+"""`tundish help recipes` and `plugins`: what they show works as printed, beside data of a user."""
 import csv
 import json
 import os
@@ -11,16 +11,21 @@ import zlib
 
 import numpy
 
-from command import BUILD, ROOT, holds, main, run, same
+from command import BUILD, ROOT, free_port, holds, main, run, same
 
-PAGE = (ROOT / "tools/reference/topics/recipes.txt").read_text()
+TOPICS = ROOT / "tools/reference/topics"
 
 
 def recipe(title):
     """The files (a dict) and the commands (a list) of the recipe whose title begins like this."""
-    found = [part for part in re.split(r"^--- ", PAGE, flags=re.M) if part.startswith(title)]
+    found = [part for part in re.split(r"^--- ", (TOPICS / "recipes.txt").read_text(), flags=re.M) if part.startswith(title)]
     same(len(found), 1, title)
-    lines = re.findall(r"^(?:  .*|)$", found[0], re.M)
+    return shown_in(found[0])
+
+
+def shown_in(text):
+    """The files and the commands that a page shows."""
+    lines = re.findall(r"^(?:  .*|)$", text, re.M)
     shown = re.findall(r"^  \$ (.*)\n((?:(?:  (?!\$ ).*|)\n)*)", "\n".join(lines) + "\n", re.M)
     files = {command[4:]: re.sub(r"^  ", "", text, flags=re.M) for command, text in shown if command.startswith("cat ")}
     return files, [command for command, _ in shown if not command.startswith("cat ")]
@@ -28,7 +33,12 @@ def recipe(title):
 
 def follow(folder, title):
     """What the last command of a recipe prints."""
-    files, commands = recipe(title)
+    return do(folder, *recipe(title))[-1]
+
+
+def do(folder, files, commands):
+    """What each command prints."""
+    printed = []
     for name, text in files.items():
         (folder / name).write_text(text)
     names = folder / "bin"
@@ -40,7 +50,8 @@ def follow(folder, title):
     for command in commands:
         done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
         same(done.returncode, 0, command + done.stderr)
-    return done.stdout
+        printed.append(done.stdout)
+    return printed
 
 
 def pictures(folder):
@@ -60,6 +71,16 @@ def table(folder):
         rows.writerow(["age", "income", "city", "label"])
         for i in range(100):
             rows.writerow([20 + i % 50, "" if i % 7 == 0 else 1000 + i, ("Rome", "Oslo, east")[i % 2], i % 3])
+
+
+def test_an_operation_in_c_in_two_processes_and_a_program(folder):
+    files, commands = shown_in((TOPICS / "plugins.txt").read_text())
+    same(sorted(files), ["count.c", "halve.c", "halve.yaml", "two.yaml"])
+    files["two.yaml"] = files["two.yaml"].replace("7100", str(free_port()))
+    printed = do(folder, files, commands)
+    holds(printed[2], "max 15.5")
+    holds(printed[3], do(folder, {}, ["tundish run halve.yaml"])[0].splitlines()[1])
+    same(printed[-1].strip(), "100 rows")
 
 
 def test_pictures_and_a_program_that_trains_on_them(folder):

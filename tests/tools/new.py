@@ -625,6 +625,7 @@ PICTURES = """  # 24 rows of image u8[<=1242], label i32
           # then: [{resize: {size: SIDE}}]  # to test
       # - {random_flip: {column: image}}
       # - {scale: {column: image, to: f32, range: [0, 1]}}  # 0 to 255 become 0 to 1
+      # - {cast: {column: label, to: i64}}  # as cross_entropy of PyTorch wants
       # - {one_hot: {column: label, depth: CLASSES}}
 """
 

@@ -25,6 +25,17 @@ import tundish
 with tundish.feed("graph.yaml") as feed:
     print(sum(float(batch["x"].numpy().sum()) for batch in feed))
 """
+PROGRAM = r"""
+#include <stdio.h>
+#include <tundish/tundish.h>
+int main(void)
+{
+    tnd_graph_t *graph = tnd_graph_new("graph", 1);
+    printf("%d\n", graph != NULL);
+    tnd_graph_destroy(&graph);
+    return 0;
+}
+"""
 # A program that has loaded the library by dlopen, as extensions of other languages do.
 LOCAL = r"""
 #include <dlfcn.h>
@@ -116,6 +127,11 @@ def test_the_wheel_compiles_and_loads_plugins(folder):
         prepare(folder, f"-I{include}", *flags)
         same(done(sys.executable, "-c", PYTHON, cwd=folder, env=env), "2475.0\n")
         holds(done(sys.executable, "-m", "tundish", "run", "graph.yaml", cwd=folder, env=env), "100 rows")
+    libs = done(sys.executable, "-m", "tundish", "--libs", cwd=folder, env=env).split()
+    same(libs[0], str(place / "tundish/libtundish.so.0"))
+    (folder / "version.c").write_text(PROGRAM)
+    done("cc", "version.c", "-o", "version", f"-I{include}", *libs, cwd=folder)
+    same(done("./version", cwd=folder), "1\n")
 
 
 def test_the_source_tree_names_its_header(folder):

@@ -148,6 +148,11 @@ static void write_suggestions(const tnd_schema_t *schema, bool pictures, FILE *o
         if (column->dtype == TND_I64 || column->dtype == TND_U64)
             fprintf(out, "      # - {cast: {column: %s, to: i32}}  # half the bytes, if all fit\n",
                     column->name);
+        if (column->dtype == TND_I32 && column->rank == 0)
+            fprintf(
+                out,
+                "      # - {cast: {column: %s, to: i64}}  # as cross_entropy of PyTorch wants\n",
+                column->name);
         if (column->ragged && !pictures)
             fprintf(out,
                     "      # - {pad_ragged: {column: %s, to: %" PRIu64

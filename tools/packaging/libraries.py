@@ -15,6 +15,10 @@ def library(source, archives, system, *options, folder=".", needs=""):
     return Library(source, archives.split(), system, folder, needs.split(), options)
 
 
+# Of a library on a machine.  clang does not assemble what libisal has for aarch64: for a processor that it has
+# nothing for, it is C alone.
+OPTIONS_OF_MACHINE = {("libisal", "aarch64"): ("--host=riscv64-linux-gnu",)}
+
 LIBRARIES = [
     library("zlib", "z", "configure", "--static"),
     library("libzstd", "zstd", "cmake", "-DZSTD_BUILD_PROGRAMS=OFF", "-DZSTD_BUILD_SHARED=OFF", folder="build/cmake"),

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from libraries import LIBRARIES
+from libraries import LIBRARIES, OPTIONS_OF_MACHINE
 from wheel_files import ROOT, TARGETS
 
 ZIG = "ziglang==0.17.1"
@@ -196,6 +196,8 @@ def variables(build):
 
 def build_library(build, library, description):
     """Builds one library from its source package, unless it was built in this way."""
+    more = OPTIONS_OF_MACHINE.get((library.source, build.machine), ())
+    library = library._replace(options=(*library.options, *more))
     stamp = build.prefix / "built" / library.source
     wanted = hashlib.sha256(repr((library, description.name, build.target, ZIG, flags(build))).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:

@@ -9,6 +9,8 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # What is built: the plugin is that of examples/fashion.
 PROGRAMS = ["libtundish.so", "tundish", "mlp.so"]
+# The name by which programs that are linked with the library ask for it: a wheel has no links.
+IN_WHEEL = {"libtundish.so": "libtundish.so.0"}
 TARGETS = ["tundish", "tundish_command", "mlp"]
 
 METADATA = """Metadata-Version: 2.1
@@ -40,7 +42,7 @@ def contents(folder, version, platform, licences_of_libraries):
     for header in sorted((ROOT / "runtime/tundish").glob("*.h")):
         files[f"tundish/include/tundish/{header.name}"] = header.read_bytes(), False
     for name in PROGRAMS:
-        files[f"tundish/{name}"] = (folder / name).read_bytes(), True
+        files[f"tundish/{IN_WHEEL.get(name, name)}"] = (folder / name).read_bytes(), True
     files[f"{info}/METADATA"] = metadata(version), False
     files[f"{info}/WHEEL"] = WHEEL.format(platform=platform).encode(), False
     files[f"{info}/entry_points.txt"] = b"[console_scripts]\ntundish = tundish.__main__:main\n", False

@@ -32,7 +32,7 @@ from ._library import END, FAILED, OK, STOPPED, Why
 from ._posts import Posted, Result
 
 __all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Posted", "Replica", "Report", "Result", "Session", "Spec", "Stopped",
-           "Tensor", "drain_on_signals", "feed", "get_include"]
+           "Tensor", "drain_on_signals", "feed", "get_include", "get_library"]
 
 # Of each replica in tnd_taken_t: id, last, step, epoch, rows, padded, memory.
 _TAKEN = struct.Struct("@I?QQQQP")
@@ -833,6 +833,12 @@ def get_include():
         if (place / "tundish/tundish.h").exists():
             return str(place)
     raise FileNotFoundError(f"tundish/tundish.h is in none of {', '.join(map(str, places))}")
+
+
+def get_library():
+    """The file of the library, with which programs are linked: $(python3 -m tundish --libs)."""
+    with open("/proc/self/maps") as maps:
+        return next(line.split(maxsplit=5)[5].rstrip("\n") for line in maps if "/libtundish.so" in line)
 
 
 atexit.register(_interrupts.close_all)

@@ -1,5 +1,6 @@
 """`python3 -m tundish` is the command `tundish` of a wheel, or the installed one; with --include it prints the folder of
-<tundish/tundish.h>, for the compiler: cc -shared -fPIC mine.c -o mine.so -I$(python3 -m tundish --include)"""
+<tundish/tundish.h>, for the compiler: cc -shared -fPIC mine.c -o mine.so -I$(python3 -m tundish --include); with --libs what
+links a program with the library: cc mine.c -o mine -I$(python3 -m tundish --include) $(python3 -m tundish --libs)"""
 import os
 import pathlib
 import sys
@@ -16,5 +17,9 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--include"]:
         from tundish import get_include
         print(get_include())
+    elif sys.argv[1:] == ["--libs"]:
+        from tundish import get_library
+        library = get_library()
+        print(f"{library} -Wl,-rpath,{os.path.dirname(library)}")
     else:
         main()

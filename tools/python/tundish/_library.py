@@ -81,8 +81,8 @@ class Managed(ctypes.Structure):
 
 def _load():
     """The library of TUNDISH_LIBRARY, the one in this folder (a wheel has it), or the installed one."""
-    beside = pathlib.Path(__file__).with_name("libtundish.so")
-    path = os.environ.get("TUNDISH_LIBRARY") or (beside if beside.exists() else "libtundish.so.0")
+    beside = [path for name in ("libtundish.so.0", "libtundish.so") if (path := pathlib.Path(__file__).with_name(name)).exists()]
+    path = os.environ.get("TUNDISH_LIBRARY") or [*beside, "libtundish.so.0"][0]
     try:
         library = ctypes.CDLL(path, ctypes.RTLD_GLOBAL)  # plugins call its functions
     except OSError as error:
