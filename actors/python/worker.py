@@ -79,6 +79,9 @@ class Column:
         inner = ",".join([lengths] * ragged + [str(axis) for axis in self.shape])
         self.text = f"{dtype}[{inner}]" if inner else dtype
 
+    def has_row(self, one):
+        return isinstance(one, numpy.ndarray) and one.dtype == self.dtype and one.shape == self.shape
+
 
 class Items:
     """A data set as a function of the places of rows: any of them, or each after the one before."""
@@ -434,15 +437,26 @@ class Function:
         return reply
 
     def write_fixed(self, column, value, rows):
+        shape = (rows, *column.shape)
+        if column.shape and isinstance(value, (list, tuple)) and all(column.has_row(one) for one in value):
+            return self.write_rows(column, value, shape)
         if not isinstance(value, numpy.ndarray):
             value = self.rows_of(column, value, rows)
-        shape = (rows, *column.shape)
         if value.shape != shape:
             raise Wrong(f"column `{column.name}`: rows of {column.text} are wanted, not of {spell(value.dtype, value.shape[1:])}")
         self.check(column, value)
         at = self.memory.take(rows * column.unit)
         made = self.memory.array(shape, column.dtype, at)
         made[...] = value
+        self.check_nan(column, made)
+        return at
+
+    def write_rows(self, column, value, shape):
+        """Copies each array to its place; an array of all of them would be one more copy."""
+        at = self.memory.take(shape[0] * column.unit)
+        made = self.memory.array(shape, column.dtype, at)
+        for place, one in zip(made, value):
+            place[...] = one
         self.check_nan(column, made)
         return at
 
