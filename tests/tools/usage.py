@@ -141,6 +141,10 @@ def test_help_answers_words_of_other_systems(_):
         same((code, err, out.splitlines()[0]), (0, "", f"{word}:"), word)
         holds(" ".join(out.split()), answer)
     same(run("help", "class", "weights")[1].splitlines()[0], "class weights:")
+    each = run("help", "data", "augmentation", "on", "gpus")[1]
+    holds(each, "augmentation:\n  Operations named random_*", "\n\ngpus:\n")
+    same(json.loads(run("help", "my", "gpu", "--json")[1])["name"], "gpu")
+    same(run("help", "my", "own")[0], 2)
     told = json.loads(run("help", "gpu", "--json")[1])
     same((told["name"], told["is"], told["see"]), ("gpu", "word", ["feeder.devices", "placement", "doctor"]))
 

@@ -388,6 +388,26 @@ static bool show_manual(const char *name)
     return true;
 }
 
+/*  For several words that nothing has together: prints the answer to each, the first one alone as JSON.
+ *  False: there is none. */
+static bool show_each(tnd_arena_t *arena, const char *name, bool json)
+{
+    const tnd_word_t *shown = NULL;
+    const char *at = strchr(name, ' ') != NULL ? name : "";
+    for (size_t size; *at != '\0'; at += size + strspn(at + size, " ")) {
+        size = strcspn(at, " ");
+        const char *word = tnd_arena_text(arena, at, size);
+        const tnd_word_t *entry = tnd_word_find(word);
+        if (entry == NULL || entry == shown || (shown != NULL && json))
+            continue;
+        if (shown != NULL)
+            putchar('\n');
+        tnd_word_print(entry, word, json);
+        shown = entry;
+    }
+    return shown != NULL;
+}
+
 /*  For a word that is not a name: prints what mentions it, or suggests the nearest name. */
 static int seek(tnd_arena_t *arena, const char *name, bool json)
 {
@@ -410,7 +430,7 @@ static int seek(tnd_arena_t *arena, const char *name, bool json)
     }
     tnd_help_search_offer(&nearest);
     tnd_tensorflow_offer(arena, &nearest);
-    if (tnd_help_search_print(name, TND_HELP_SEARCH_TEXT, "", json))
+    if (tnd_help_search_print(name, TND_HELP_SEARCH_TEXT, "", json) || show_each(arena, name, json))
         return TND_EXIT_OK;
     if (is_meant(&nearest))
         return tnd_usage_error("help", "'%s' is unknown; did you mean '%s'?", name, nearest.best);
