@@ -75,6 +75,7 @@
     X(SLOT_REFILLED_BEFORE_ITS_COPY, "a discarded step is over before its rows were copied")       \
     X(SLOT_REFILLED_BEFORE_ITS_READER, "a slot is filled again while a program reads its rows")    \
     X(COMMIT_BEFORE_THE_EVENT, "a step is committed once its work is on the device")               \
+    X(FAILED_AT_ONCE, "a run fails before the steps that were reported as done are booked")        \
     X(FINISH_UNBOOKED, "a run ends before the last step that its programs ran is booked")          \
     X(FINISH_DIFFERS, "programs of several hosts may end their loops after different steps")       \
     X(END_TOLD_LATE, "a feeder is told the end of the run after it may begin")                     \

@@ -70,31 +70,11 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     return self;
 }
 
-static uint64_t end_of(const tnd_leader_core_t *self)
+uint64_t tnd_leader_core_end_of(const tnd_leader_core_t *self)
 {
     uint64_t end = self->config.steps_max;
     end = self->steps.last < end ? self->steps.last : end;
     return self->drain_end < end ? self->drain_end : end;
-}
-
-/*  The run fails by self->why, to which what remains is added. */
-static void fail_by(tnd_leader_core_t *self, tnd_leader_core_cause_t cause)
-{
-    tnd_error_t why = self->why;
-    unsigned long long step = self->steps.cursor.step;
-    self->state = TND_LEADER_CORE_FAILED;
-    self->cause = cause;
-    if (self->started || step > 0)
-        (void)tnd_fail(&self->why, "%.420s; the last committed cursor is the one before step %llu",
-                       why.text, step);
-}
-
-void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why)
-{
-    if (tnd_leader_core_is_over(self))
-        return;
-    self->state = TND_LEADER_CORE_FAILED;
-    (void)tnd_fail(&self->why, "%s", why);
 }
 
 static const char *host_name(const tnd_leader_core_t *self, uint32_t host)
@@ -153,17 +133,21 @@ void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const cha
                        "host %s was lost before the last word of the replicas that it carried, and "
                        "their models with it: %s",
                        host_name(self, host), why);
-        fail_by(self, TND_LEADER_CORE_ABSENT);
+        tnd_leader_core_fail_by(self, TND_LEADER_CORE_ABSENT);
     }
-    if (tnd_leader_core_is_over(self) || !it->came || it->lost)
+    if (tnd_leader_core_ends(self) || !it->came || it->lost) {
+        if (tnd_leader_core_is_failing(self))
+            tnd_members_host_down(&self->members, host);
         return;
+    }
     if (final) {
         (void)tnd_fail(&self->why, "host %s was lost%s: %s", host_name(self, host),
                        tnd_members_has_feeder(&self->members, host)
                            ? " with the replicas that it carried"
                            : " and is not to be started again",
                        why);
-        fail_by(self, TND_LEADER_CORE_ABSENT);
+        tnd_members_host_down(&self->members, host);
+        tnd_leader_core_fail_later(self, host, TND_LEADER_CORE_ABSENT, now);
         return;
     }
     tnd_opening_drop(&self->opening, host);
@@ -181,7 +165,7 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     for (uint32_t i = 0; i < self->config.member_count; i++)
         if (self->config.members[i].host == host)
             self->members.actors[i].owed = false;
-    if (tnd_leader_core_is_over(self) || !it->came)
+    if (tnd_leader_core_ends(self) || !it->came)
         return;
     it->lost = true;
     it->until_ns = now + self->config.start_timeout_ns;
@@ -190,7 +174,7 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
         return;
     (void)tnd_fail(&self->why, "host %s died %u times in a short time, last because: %s",
                    host_name(self, host), it->policy.deaths + 1, why);
-    fail_by(self, TND_LEADER_CORE_ABSENT);
+    tnd_leader_core_fail_later(self, host, TND_LEADER_CORE_ABSENT, now);
 }
 
 void tnd_leader_core_host_opens_anew(tnd_leader_core_t *self, uint32_t host)
@@ -243,10 +227,12 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
     if (tnd_leader_core_is_over(self) || actor->restart_due || actor->restart_sent)
         return;
     actor->up = false;
+    if (tnd_leader_core_ends(self))
+        return;
     if (tnd_members_is_final(member->role) || self->config.restarts.max == 0) {
         (void)tnd_fail(&self->why, "%s on host %s died: %s", member->name,
                        host_name(self, member->host), why);
-        fail_by(self, TND_LEADER_CORE_BROKEN);
+        tnd_leader_core_fail_later(self, member->host, TND_LEADER_CORE_BROKEN, now);
         return;
     }
     self->want_rewind = self->want_rewind || tnd_members_is_ordered(member->role);
@@ -254,7 +240,7 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
         return;
     (void)tnd_fail(&self->why, "%s on host %s died %u times in a short time, last because: %s",
                    member->name, host_name(self, member->host), actor->policy.deaths, why);
-    fail_by(self, TND_LEADER_CORE_BROKEN);
+    tnd_leader_core_fail_later(self, member->host, TND_LEADER_CORE_BROKEN, now);
 }
 
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now)
@@ -282,6 +268,7 @@ void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns)
 {
     if (TND_BUG(LEADER_IN_A_HURRY))
         return;
+    self->failure.until_ns += away_ns;
     tnd_opening_excuse(&self->opening, away_ns);
     tnd_members_excuse(&self->members, away_ns);
 }
@@ -306,7 +293,7 @@ bool tnd_leader_core_beyond(tnd_leader_core_t *self, uint64_t step)
 {
     if (tnd_assembly_reaches(&self->steps, step, &self->why) == TND_OK)
         return false;
-    fail_by(self, TND_LEADER_CORE_BROKEN);
+    tnd_leader_core_fail_by(self, TND_LEADER_CORE_BROKEN);
     return true;
 }
 
@@ -320,7 +307,7 @@ static void take_part(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     if (is_of_now(self, msg) &&
         tnd_assembly_part(&self->steps, msg, name_of(self, msg->from), &self->why) != TND_OK)
-        fail_by(self, TND_LEADER_CORE_BROKEN);
+        tnd_leader_core_fail_by(self, TND_LEADER_CORE_BROKEN);
 }
 
 void tnd_leader_core_tell_end(tnd_leader_core_t *self)
@@ -336,7 +323,7 @@ static void take_last(tnd_leader_core_t *self, const tnd_msg_t *msg)
     if (!is_of_now(self, msg))
         return;
     if (tnd_assembly_last(&self->steps, msg, name_of(self, msg->from), &self->why) != TND_OK)
-        fail_by(self, TND_LEADER_CORE_BROKEN);
+        tnd_leader_core_fail_by(self, TND_LEADER_CORE_BROKEN);
     else if (is_news)
         tnd_leader_core_tell_end(self);
 }
@@ -352,7 +339,7 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
     if (msg->commit.step != feeder->committed)
         return;
     if (tnd_assembly_commit(&self->steps, msg, &self->why) != TND_OK) {
-        fail_by(self, TND_LEADER_CORE_BROKEN);
+        tnd_leader_core_fail_by(self, TND_LEADER_CORE_BROKEN);
         return;
     }
     feeder->committed++;
@@ -435,7 +422,7 @@ static void fail_unopened(tnd_leader_core_t *self, uint32_t host, bool stalled)
                    "host %s has reported no progress for more than %llu ms (%s) while it opens %s",
                    host_name(self, host), (unsigned long long)(limit_ns / 1000000u),
                    stalled ? "hung_after" : "start_timeout", self->opening.hosts[host].what);
-    fail_by(self, TND_LEADER_CORE_UNOPENED);
+    tnd_leader_core_fail_by(self, TND_LEADER_CORE_UNOPENED);
 }
 
 static void check_start(tnd_leader_core_t *self, uint64_t now)
@@ -459,7 +446,7 @@ static void check_start(tnd_leader_core_t *self, uint64_t now)
                    "%s did not answer within %llu s: start it, or see whether it reaches host %s",
                    names, (unsigned long long)(self->config.start_timeout_ns / 1000000000u),
                    host_name(self, 0));
-    fail_by(self, TND_LEADER_CORE_ABSENT);
+    tnd_leader_core_fail_by(self, TND_LEADER_CORE_ABSENT);
 }
 
 static void check_time(tnd_leader_core_t *self, uint64_t now)
@@ -477,7 +464,7 @@ static void check_time(tnd_leader_core_t *self, uint64_t now)
     }
     (void)tnd_fail(&self->why, "host %s was lost and did not come back in time: %s",
                    host_name(self, overdue), self->members.hosts[overdue].why);
-    fail_by(self, TND_LEADER_CORE_ABSENT);
+    tnd_leader_core_fail_by(self, TND_LEADER_CORE_ABSENT);
 }
 
 /*  The states of a start. */
@@ -549,22 +536,23 @@ static bool all_began(const tnd_leader_core_t *self)
 /*  Whether all is done, including the account of what was read after the last step. */
 static bool finished(tnd_leader_core_t *self)
 {
-    if (!(self->started || self->want_drain) || self->steps.cursor.step < end_of(self) ||
+    if (!(self->started || self->want_drain) ||
+        self->steps.cursor.step < tnd_leader_core_end_of(self) ||
         (self->started && !all_began(self)))
         return false;
     if (self->steps.last >= self->config.steps_max || self->steps.last > self->drain_end)
         return true;
     tnd_status_t status = tnd_assembly_finish(&self->steps, &self->why);
     if (status == TND_FAILED)
-        fail_by(self, TND_LEADER_CORE_BROKEN);
+        tnd_leader_core_fail_by(self, TND_LEADER_CORE_BROKEN);
     return status == TND_OK;
 }
 
 static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
 {
-    tnd_status_t status = tnd_assembly_book(&self->steps, end_of(self), &self->why);
+    tnd_status_t status = tnd_assembly_book(&self->steps, tnd_leader_core_end_of(self), &self->why);
     if (status == TND_FAILED)
-        fail_by(self, TND_LEADER_CORE_BROKEN);
+        tnd_leader_core_fail_by(self, TND_LEADER_CORE_BROKEN);
     if (status != TND_OK)
         return false;
     tnd_leader_core_take_cut(self);
@@ -578,11 +566,11 @@ static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
 
 static bool tell_last(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
-    if (self->feeders[i].end_told || end_of(self) == TND_UNKNOWN)
+    if (self->feeders[i].end_told || tnd_leader_core_end_of(self) == TND_UNKNOWN)
         return false;
     self->feeders[i].end_told = true;
     control(self, effect, TND_MSG_LAST, self->config.members[i].id);
-    effect->msg.part.step = end_of(self);
+    effect->msg.part.step = tnd_leader_core_end_of(self);
     return true;
 }
 
@@ -635,31 +623,37 @@ static bool tell_feeders(tnd_leader_core_t *self,
     return false;
 }
 
+/*  What brings the stream on: restarts and rewinds. */
+static bool repair(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    uint32_t index;
+    if (tnd_members_restart(&self->members, now, &index)) {
+        effect->kind = TND_EFFECT_RESTART;
+        effect->msg.to = self->config.members[index].id;
+        effect->msg.note.number = self->members.actors[index].asked;
+        return true;
+    }
+    bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns
+                                : self->asked_to_go && !self->want_drain && !self->halt.wanted;
+    if (!wanted || !tnd_members_complete(&self->members, self->started))
+        return false;
+    if (TND_BUG(END_TOLD_LATE) || !tell_feeders(self, tell_bounds, effect))
+        rewind_stream(self, now, effect);
+    return true;
+}
+
 bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     memset(effect, 0, sizeof *effect);
-    if (!tnd_leader_core_is_over(self))
+    if (!tnd_leader_core_ends(self))
         check_time(self, now);
     note_arrivals(self);
-    if (!tnd_leader_core_is_over(self)) {
-        uint32_t index;
-        if (tnd_members_restart(&self->members, now, &index)) {
-            effect->kind = TND_EFFECT_RESTART;
-            effect->msg.to = self->config.members[index].id;
-            effect->msg.note.number = self->members.actors[index].asked;
-            return true;
-        }
-        bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns
-                                    : self->asked_to_go && !self->want_drain && !self->halt.wanted;
-        if (wanted && tnd_members_complete(&self->members, self->started)) {
-            if (TND_BUG(END_TOLD_LATE) || !tell_feeders(self, tell_bounds, effect))
-                rewind_stream(self, now, effect);
-            return true;
-        }
-        if (book(self, effect))
-            return true;
-    }
-    if (!tnd_leader_core_is_over(self) && finished(self)) {
+    if (!tnd_leader_core_ends(self) && repair(self, now, effect))
+        return true;
+    if (!tnd_leader_core_is_over(self) && book(self, effect))
+        return true;
+    tnd_leader_core_check_failure(self, now);
+    if (!tnd_leader_core_ends(self) && finished(self)) {
         self->state = TND_LEADER_CORE_DONE;
         self->tell = true;
     }
@@ -680,6 +674,8 @@ uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self)
 {
     if (tnd_leader_core_is_over(self))
         return self->outcome_said ? TND_NEVER : 0;
+    if (self->failure.pending)
+        return self->failure.until_ns;
     uint64_t least = tnd_members_deadline(&self->members, self->started);
     uint64_t start_ns = tnd_opening_deadline(&self->opening);
     if (!self->started && start_ns < least && !tnd_members_complete(&self->members, self->started))

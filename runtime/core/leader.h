@@ -11,7 +11,9 @@
  *
  *  Preprocessor, reader, batcher and reducer are restarted within their limits (members.h).  The
  *  death of a feeder, of its host's process or of the leader ends the run, with one sentence that
- *  names it and the last committed cursor.
+ *  names it and the last committed cursor.  A host may also report that it has failed.  Steps that were
+ *  reported as done before are booked first: the parts of their cursors, which are sent apart, may be on
+ *  their way.  The leader waits for them for `settle_ns` at most, and not for actors that are down.
  *
  *  Each chain of a run has its own leader.  One of them may rest (tnd_leader_core_rest_at) while the stream
  *  of another is fed, once more each time: its steps follow those before, and its epochs begin at 0.
@@ -35,9 +37,10 @@ typedef enum {
 
 /*  Why a run failed. */
 typedef enum {
-    TND_LEADER_CORE_BROKEN,  /* none of the following */
-    TND_LEADER_CORE_ABSENT,  /* a host did not come or was lost */
-    TND_LEADER_CORE_UNOPENED /* a host did not open its data */
+    TND_LEADER_CORE_BROKEN,   /* none of the following */
+    TND_LEADER_CORE_ABSENT,   /* a host did not come or was lost */
+    TND_LEADER_CORE_UNOPENED, /* a host did not open its data */
+    TND_LEADER_CORE_TOLD      /* a host has failed, and said why (tnd_leader_core_host_failed) */
 } tnd_leader_core_cause_t;
 
 typedef struct {
@@ -50,11 +53,12 @@ typedef struct {
     uint64_t start_timeout_ns;   /* all must be up by then, except while a host reports progress */
     uint64_t hung_after_ns;      /* a host that opens its data may report none for so long */
     uint64_t restart_timeout_ns; /* how long a lost host that the stream needs may be away */
-    uint32_t steps_open_max;     /* steps between the last booked and the last composed */
-    uint64_t steps_max;          /* the run ends before this step; TND_UNKNOWN */
-    uint32_t booked_every; /* steps between two BOOKED to a feeder, which may have twice as many
+    uint64_t settle_ns; /* how long a run that fails waits for what was done before to be booked */
+    uint32_t steps_open_max; /* steps between the last booked and the last composed */
+    uint64_t steps_max;      /* the run ends before this step; TND_UNKNOWN */
+    uint32_t booked_every;   /* steps between two BOOKED to a feeder, which may have twice as many
                                   unbooked; 0: 1 */
-    tnd_limits_t restarts; /* of one actor or host; max 0: any death ends the run */
+    tnd_limits_t restarts;   /* of one actor or host; max 0: any death ends the run */
     /*  Of the same stream, which was fed whole before and begins again; it has no `steps_max` and does
      *  not rest. */
     uint32_t generation, cuts;
@@ -146,8 +150,13 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
 void tnd_leader_core_finish(tnd_leader_core_t *self, uint32_t host, uint64_t steps);
 /*  Whether a program has ended its loop, and the steps that it has run are booked. */
 bool tnd_leader_core_is_finished(const tnd_leader_core_t *self);
-/*  The run has failed for this reason.  Only the first call counts. */
+/*  The run has failed for this reason, at once.  Only the first reason counts. */
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why);
+/*  A host has failed, and the run with it, unless it fails for another reason already; the caller keeps why.
+ *  Returns false if the stream is over. */
+bool tnd_leader_core_host_failed(tnd_leader_core_t *self, uint32_t host, uint64_t now);
+/*  Whether the run has failed, or will once what was done before is booked. */
+bool tnd_leader_core_is_failing(const tnd_leader_core_t *self);
 
 /*  REWIND (to TND_NOBODY: all actors of the chain, with the cursor, whose digest and ledger are
  *  those of the last booked step), BOOKED, DEPTH, HALT, LIMIT and LAST (the end of the stream or of

@@ -1,6 +1,6 @@
 /*  runtime/core/leader_internal.h - the state of the leader's machine, shared by its files.
  *
- *  leader.c decides about start, rewind, booking and end, leader_touch.c about what the user asks of
+ *  leader.c decides about start, rewind, booking and end, leader_failure.c about how a run fails, leader_touch.c about what the user asks of
  *  a run that is under way. */
 #ifndef TND_RUNTIME_CORE_LEADER_INTERNAL_H
 #define TND_RUNTIME_CORE_LEADER_INTERNAL_H
@@ -18,6 +18,14 @@ typedef struct {
     bool began;  /* it has sent something, so it knows where the stream begins */
     bool parted; /* it has sent its last message, MODEL */
 } feeder_t;
+
+/*  Why the run will fail, once what was done before is booked. */
+typedef struct {
+    bool pending;
+    uint32_t host;     /* where it happened */
+    uint64_t until_ns; /* by then at the latest */
+    tnd_error_t why;
+} failure_t;
 
 struct tnd_leader_core {
     tnd_leader_core_config_t config;
@@ -40,6 +48,7 @@ struct tnd_leader_core {
     uint32_t cut_generation; /* reports of older ones are of the rest of such an epoch */
     bool was_complete;       /* before the start: all hosts and actors were up */
     bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
+    failure_t failure;
     tnd_leader_core_cause_t cause;
     tnd_error_t why;
 };
@@ -49,12 +58,32 @@ static inline bool tnd_leader_core_is_over(const tnd_leader_core_t *self)
     return self->state == TND_LEADER_CORE_DONE || self->state == TND_LEADER_CORE_FAILED;
 }
 
+/*  Whether nothing but the booking of what was done can follow. */
+static inline bool tnd_leader_core_ends(const tnd_leader_core_t *self)
+{
+    return tnd_leader_core_is_over(self) || self->failure.pending;
+}
+
 /* --- leader.c --------------------------------------------------------------------------------- */
+
+/*  The stream ends before this step, as far as that is known; TND_UNKNOWN. */
+uint64_t tnd_leader_core_end_of(const tnd_leader_core_t *self);
 
 /*  Whether a report names a step that is too far ahead; then the run has failed. */
 bool tnd_leader_core_beyond(tnd_leader_core_t *self, uint64_t step);
 /*  Feeders must be told the end, which may be earlier than the one they know. */
 void tnd_leader_core_tell_end(tnd_leader_core_t *self);
+
+/* --- leader_failure.c ------------------------------------------------------------------------- */
+
+/*  The run fails by self->why, at once; where it is, is added / is not. */
+void tnd_leader_core_fail_by(tnd_leader_core_t *self, tnd_leader_core_cause_t cause);
+void tnd_leader_core_fail_plainly(tnd_leader_core_t *self);
+/*  The run fails by self->why, which happened on that host, once what was done before is booked. */
+void tnd_leader_core_fail_later(tnd_leader_core_t *self, uint32_t host,
+                                tnd_leader_core_cause_t cause, uint64_t now);
+/*  It fails if that is booked, cannot be, or was waited for long enough. */
+void tnd_leader_core_check_failure(tnd_leader_core_t *self, uint64_t now);
 
 /* --- leader_touch.c --------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
 {
-    if (tnd_leader_core_is_over(self) || self->want_drain)
+    if (tnd_leader_core_ends(self) || self->want_drain)
         return;
     if (!self->started)
         self->drain_end = self->steps.cursor.step;
@@ -37,7 +37,7 @@ void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg)
 
 tnd_status_t tnd_leader_core_pause(tnd_leader_core_t *self, tnd_error_t *error)
 {
-    if (tnd_leader_core_is_over(self) || self->want_drain)
+    if (tnd_leader_core_ends(self) || self->want_drain)
         return tnd_fail(error, "it ends already");
     if (self->halt.wanted)
         return tnd_fail(error, "it is paused already");
@@ -51,7 +51,7 @@ tnd_status_t tnd_leader_core_pause(tnd_leader_core_t *self, tnd_error_t *error)
 
 tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error)
 {
-    if (tnd_leader_core_is_over(self) || self->want_drain)
+    if (tnd_leader_core_ends(self) || self->want_drain)
         return tnd_fail(error, "it ends already");
     if (!self->halt.wanted)
         return tnd_fail(error, "it is not paused");
@@ -63,7 +63,7 @@ tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error)
 bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p)
 {
     *step_p = self->halt.step;
-    return self->halt.wanted && !self->want_drain && !tnd_leader_core_is_over(self);
+    return self->halt.wanted && !self->want_drain && !tnd_leader_core_ends(self);
 }
 
 bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p)
@@ -98,7 +98,7 @@ bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
 {
     const tnd_cursor_t *at = &self->steps.cursor;
     *epoch_p = tnd_assembly_next_epoch(&self->steps);
-    if (!self->started || tnd_leader_core_is_over(self) || self->want_drain || self->halt.wanted ||
+    if (!self->started || tnd_leader_core_ends(self) || self->want_drain || self->halt.wanted ||
         at->step == self->over_at)
         return false;
     if (TND_BUG(VALIDATION_STARTS_EARLY) && at->step + 1 >= self->halt.rest_step)
@@ -115,7 +115,7 @@ void tnd_leader_core_end_here(tnd_leader_core_t *self)
 
 tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth, tnd_error_t *error)
 {
-    if (tnd_leader_core_is_over(self) || self->want_drain)
+    if (tnd_leader_core_ends(self) || self->want_drain)
         return tnd_fail(error, "it ends already");
     for (uint32_t i = 0; i < self->config.member_count; i++)
         if (self->config.members[i].role == TND_ROLE_PARAMETERS)
@@ -133,7 +133,7 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
 {
     uint32_t index = tnd_members_find(&self->members, id);
     const tnd_member_t *member = &self->config.members[index];
-    if (tnd_leader_core_is_over(self))
+    if (tnd_leader_core_ends(self))
         return tnd_fail(error, "its stream is over");
     if (!self->started)
         return tnd_fail(error, "its stream has not begun");
@@ -154,21 +154,21 @@ void tnd_leader_core_finish(tnd_leader_core_t *self, uint32_t host, uint64_t ste
         self->finish_end = steps;
         self->finish_host = host;
     }
-    if (tnd_leader_core_is_over(self) || self->finish_end == steps || TND_BUG(FINISH_DIFFERS))
+    if (tnd_leader_core_ends(self) || self->finish_end == steps || TND_BUG(FINISH_DIFFERS))
         return;
-    self->state = TND_LEADER_CORE_FAILED;
     (void)tnd_fail(&self->why,
                    "the programs of hosts %.64s and %.64s ended their loops after different steps: "
                    "after %" PRIu64 " and %" PRIu64 " of them",
                    self->config.hosts[self->finish_host], self->config.hosts[host],
                    self->finish_end, steps);
+    tnd_leader_core_fail_plainly(self);
 }
 
 bool tnd_leader_core_is_finished(const tnd_leader_core_t *self)
 {
     uint64_t booked = self->steps.cursor.step + TND_BUG(FINISH_UNBOOKED);
     return self->finish_end != TND_UNKNOWN && booked >= self->finish_end &&
-           self->state != TND_LEADER_CORE_FAILED;
+           !tnd_leader_core_is_failing(self);
 }
 
 /*  The stream continues with the next epoch. */
@@ -198,10 +198,10 @@ void tnd_leader_core_take_cut(tnd_leader_core_t *self)
         begin_next_epoch(self);
         return;
     }
-    self->state = TND_LEADER_CORE_FAILED;
     (void)tnd_fail(&self->why,
                    "the program of host %.64s rewound its feed after step %" PRIu64
                    ", and that of host %.64s went on to step %" PRIu64
                    ": all call tnd_feed_rewind after the same step",
                    self->config.hosts[with], step - 1, self->config.hosts[without], step);
+    tnd_leader_core_fail_plainly(self);
 }

@@ -27,7 +27,7 @@
 
 #include <sys/stat.h>
 
-#include "runtime/core/access.h"
+#include "runtime/core/tuning/access.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/mapped.h"
 

@@ -9,11 +9,11 @@
 
 #include <stdio.h>
 
-#include "runtime/core/access.h"
 #include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/places.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/stream/cursor.h"
+#include "runtime/core/tuning/access.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/schema.h"

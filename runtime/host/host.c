@@ -185,22 +185,39 @@ void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why
     snprintf(self->failure.why, sizeof self->failure.why, "%s", why);
 }
 
+/*  Whether actors here report what is done: they may have to, after another one has failed. */
+static bool reports_steps(const tnd_host_t *self)
+{
+    bool reports = false;
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        tnd_role_t role = self->plan->instances[i].kind->role;
+        reports = reports || (self->actors[i] != NULL &&
+                              (role == TND_ROLE_JOIN || tnd_members_is_final(role)));
+    }
+    return reports;
+}
+
 /*  The leader should learn why this host ends, but the host does not wait long for an absent
  *  leader. */
 void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
 {
-    if (self->failure.at_ns == 0 || self->failure.said)
-        return;
+    tnd_host_failure_t *failure = &self->failure;
+    const tnd_leader_presence_t *leader = &self->leader_presence;
     tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
     if (tnd_host_is_expected(self))
         limits.grace_ns = tnd_pace_stretch(self->plan, met_ns);
-    if (!tnd_leader_presence_hears(&self->leader_presence, &limits, self->failure.at_ns, now))
+    if (failure->at_ns == 0)
         return;
-    self->failure.said = true;
-    tnd_host_tell_leader(self, TND_MSG_DOWN, self->failure.outcome,
-                         tnd_text_payload_of("%s", self->failure.why));
-    if (!tnd_host_leads(self))
-        tnd_host_settle(self, self->failure.outcome, self->failure.why);
+    if (failure->said_ns == 0 && tnd_leader_presence_hears(leader, &limits, failure->at_ns, now)) {
+        failure->said_ns = now;
+        tnd_host_tell_leader(self, TND_MSG_DOWN, failure->outcome,
+                             tnd_text_payload_of("%s", failure->why));
+    }
+    bool leaves = failure->outcome == TND_OUTCOME_STOPPED || atomic_load(&self->wishes.stop) ||
+                  !reports_steps(self);
+    if (failure->said_ns != 0 && !tnd_host_leads(self) &&
+        (leaves || !tnd_leader_presence_answers(leader, failure->said_ns, now)))
+        tnd_host_settle(self, failure->outcome, failure->why);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

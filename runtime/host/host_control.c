@@ -163,9 +163,23 @@ static void take_busy(tnd_host_t *self, tnd_buffer_t *note)
     }
 }
 
+/*  Why this host has failed itself is known better here. */
+static void take_outcome(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    if (self->failure.said_ns != 0 && !tnd_host_leads(self)) {
+        tnd_host_settle(self, self->failure.outcome, self->failure.why);
+        return;
+    }
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *why = tnd_text_payload_line(&reader);
+    bool known = msg->note.number > TND_OUTCOME_NONE && msg->note.number <= TND_OUTCOME_MAX;
+    tnd_host_settle(self, known ? (tnd_outcome_t)msg->note.number : TND_OUTCOME_FAILED,
+                    why != NULL ? why : "");
+}
+
 static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
 {
-    tnd_text_payload_reader_t reader;
     if (tnd_host_settled(self))
         return;
     switch (msg->kind) {
@@ -193,11 +207,7 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         tnd_look_service_question(self->looks, msg, tnd_clock_now());
         break;
     case TND_MSG_OUTCOME:
-        tnd_text_payload_read(&reader, msg->note.payload);
-        const char *why = tnd_text_payload_line(&reader);
-        bool known = msg->note.number > TND_OUTCOME_NONE && msg->note.number <= TND_OUTCOME_MAX;
-        tnd_host_settle(self, known ? (tnd_outcome_t)msg->note.number : TND_OUTCOME_FAILED,
-                        why != NULL ? why : "");
+        take_outcome(self, msg);
         break;
     default:
         break;

@@ -41,7 +41,7 @@ typedef struct {
     uint64_t at_ns; /* 0: it has not */
     tnd_outcome_t outcome;
     char why[1024];
-    bool said; /* to the leader */
+    uint64_t said_ns; /* when it was said to the leader; 0: it was not */
 } tnd_host_failure_t;
 
 /*  What the program, or a signal, wants of the run. */

@@ -323,7 +323,13 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
         return;
     }
-    tnd_leader_end(self, (tnd_outcome_t)outcome, self->plan->host_count > 1 ? text : why);
+    const char *told = self->plan->host_count > 1 ? text : why;
+    if (!tnd_leader_core_is_failing(tnd_leader_session(self))) {
+        self->told.outcome = (tnd_outcome_t)outcome;
+        snprintf(self->told.why, sizeof self->told.why, "%s", told);
+    }
+    if (tnd_run_ends_with_failure(&self->run, host, outcome == TND_OUTCOME_STOPPED, now))
+        tnd_leader_end(self, (tnd_outcome_t)outcome, told);
 }
 
 void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked)
@@ -366,7 +372,7 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
             return; /* which is not fed again */
         tnd_leader_restart(self, id, false);
     }
-    if (is_open && tnd_leader_core_state(session) == TND_LEADER_CORE_FAILED)
+    if (is_open && tnd_leader_core_is_failing(session))
         return;
     tnd_leader_note_restart(self, instance->name, why != NULL ? why : "it hangs");
     tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
@@ -637,20 +643,24 @@ static tnd_resumption_cause_t loss_of(const tnd_leader_t *self, const chain_t *c
 /*  Whether the run ends because a chain has failed. */
 static bool has_failed(tnd_leader_t *self, chain_t *chain)
 {
-    static const tnd_outcome_t outcomes[] = {
-        [TND_LEADER_CORE_BROKEN] = TND_OUTCOME_FAILED,
-        [TND_LEADER_CORE_ABSENT] = TND_OUTCOME_LOST,
-        [TND_LEADER_CORE_UNOPENED] = TND_OUTCOME_UNUSABLE,
-    };
     if (tnd_leader_core_state(chain->session) != TND_LEADER_CORE_FAILED)
         return false;
     tnd_leader_report_reasons(self, chain);
     const char *why = tnd_leader_core_why(chain->session);
-    tnd_outcome_t outcome = outcomes[tnd_leader_core_cause(chain->session)];
-    if (outcome == TND_OUTCOME_LOST)
+    switch (tnd_leader_core_cause(chain->session)) {
+    case TND_LEADER_CORE_BROKEN:
+        tnd_leader_end(self, TND_OUTCOME_FAILED, why);
+        break;
+    case TND_LEADER_CORE_ABSENT:
         tnd_leader_end_without(self, loss_of(self, chain), why);
-    else
-        tnd_leader_end(self, outcome, why);
+        break;
+    case TND_LEADER_CORE_UNOPENED:
+        tnd_leader_end(self, TND_OUTCOME_UNUSABLE, why);
+        break;
+    case TND_LEADER_CORE_TOLD:
+        tnd_leader_end(self, self->told.outcome, self->told.why);
+        break;
+    }
     return true;
 }
 

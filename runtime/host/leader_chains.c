@@ -10,6 +10,9 @@
 #include "runtime/base/allocation.h"
 #include "runtime/checkpoint/resume.h"
 
+/*  Parts of cursors are sent 20 ms late at most (control_batch.h), and on a busy machine much later. */
+static const uint64_t settle_ns = 2000000000;
+
 /*  Where the stream of a chain begins.  Where it was fed before, the numbers of its steps go on. */
 static void find_start(const tnd_leader_t *self, uint32_t index, tnd_cursor_t *start)
 {
@@ -87,6 +90,7 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .hung_after_ns = plan->hung_after_ns,
         .host_flags = self->host_flags,
         .restart_timeout_ns = plan->restart_timeout_ns,
+        .settle_ns = settle_ns,
         .steps_open_max = STEPS_OPEN,
         .booked_every = BOOKED_EVERY,
         .steps_max = !trains || (index == 0 && tnd_best_ends(&self->best)) ? start.step

@@ -42,7 +42,7 @@ static void note_restart(tnd_leader_t *self, uint32_t host, const char *why)
     const char *name = self->plan->hosts[host].name;
     char text[400];
     snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
-    if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
+    if (tnd_leader_core_is_failing(tnd_leader_session(self)))
         return;
     keep_restart(self, &self->hosts[host], name, why);
     tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
@@ -116,7 +116,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
         tnd_leader_end_without(self, TND_RESUMPTION_LOST, text);
         return;
     }
-    if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
+    if (tnd_leader_core_is_failing(tnd_leader_session(self)))
         return;
     bool starts = tnd_leader_core_state(tnd_leader_session(self)) < TND_LEADER_CORE_RUNNING;
     if (starts && self->plan->roster != 0 && self->config.resumption.max > 0) {

@@ -89,6 +89,12 @@ typedef struct {
     tnd_buffer_t *endpoints;
 } member_host_t;
 
+/*  How a host has failed, as it says (TND_LEADER_CORE_TOLD). */
+typedef struct {
+    tnd_outcome_t outcome;
+    char why[1024];
+} told_t;
+
 struct tnd_leader {
     tnd_host_config_t config;
     tnd_leader_output_t output;
@@ -115,7 +121,8 @@ struct tnd_leader {
     char paused_by[32];  /* the user who asked for the pause */
     tnd_resumption_end_t resumption_end; /* of TND_OUTCOME_AGAIN */
     bool preempted;                      /* a host, by a launcher */
-    tnd_outcome_t outcome;               /* once ended */
+    told_t told;
+    tnd_outcome_t outcome; /* once ended */
     char why[1024];
 };
 

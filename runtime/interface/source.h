@@ -14,7 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "runtime/core/access.h"
+#include "runtime/core/tuning/access.h"
 #include "runtime/data/block.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/program_array.h"

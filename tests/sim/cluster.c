@@ -173,6 +173,7 @@ static void run_session(sim_t *self)
     if (!self->leader_dead && state == TND_LEADER_CORE_FAILED && !self->feeder_dead)
         sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->run.session));
     if (self->feeder_dead && state == TND_LEADER_CORE_FAILED &&
+        tnd_leader_core_cause(self->run.session) != TND_LEADER_CORE_TOLD &&
         !strstr(tnd_leader_core_why(self->run.session), "feed."))
         sim_violate(self, "a feeder died, but the run says: %s",
                     tnd_leader_core_why(self->run.session));

@@ -227,6 +227,7 @@ typedef struct {
     tnd_passed_note_t passed; /* the last PASSED, sent or to be sent */
     bool has_passed;
     uint64_t committed; /* steps that were checked */
+    uint64_t told;      /* of them, the leader has heard */
     tnd_keep_note_t keep;
     uint64_t model[SIM_REPLICAS]; /* of its replicas */
 } sim_actor_t;
@@ -394,6 +395,7 @@ struct sim {
     uint64_t finish_at, finish_odd, finish_heard;
     uint32_t odd_host;
     bool finished;
+    uint64_t failing_at;    /* since when the run fails; TND_NEVER: it does not */
     uint64_t faults_end;    /* when the last one is over */
     uint64_t starved_until; /* no process has a processor */
     uint32_t busy_host;     /* stopped by SIM_BUSY */
@@ -630,6 +632,18 @@ void sim_leader_run(sim_t *self);
 void sim_leader_lose(sim_t *self);
 void sim_leader_finish(sim_t *self);
 void sim_leader_due(sim_t *self, const sim_event_t *event);
+
+/* --- failures.c: runs that fail --- */
+
+/*  How long a run that fails waits at most. */
+uint64_t sim_failure_settle_ns(const sim_t *self);
+void sim_failure_begin(sim_t *self);
+/*  COMMIT came to the leader. */
+void sim_failure_told(sim_t *self, const tnd_msg_t *msg);
+/*  Whether the host of an actor that dies says that it has failed, and not which actor hangs. */
+bool sim_failure_says(sim_t *self, uint32_t id);
+/*  After each event of the leader. */
+void sim_failure_check(sim_t *self);
 
 /* --- finish.c: programs that end their loops --- */
 

@@ -205,6 +205,10 @@ static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
             self->plan.repeats)
             restart(self, actor, false);
         break;
+    case TND_MSG_DOWN:
+        if (tnd_run_ends_with_failure(&self->run, h, false, now))
+            self->over = true;
+        break;
     case TND_MSG_RESTARTED:
         tnd_leader_core_actor_up(self->run.session, actor, now);
         break;
@@ -224,6 +228,8 @@ static void actor_message(sim_t *self, const tnd_msg_t *msg)
         sim_fault_moment(self);
     if (self->checkpoint != NULL && report != NULL)
         sim_checkpoint_report(self, report);
+    if (msg->kind == TND_MSG_COMMIT)
+        sim_failure_told(self, msg);
     tnd_leader_core_message(self->run.session, msg, sim_clock(self, 0));
 }
 
@@ -309,6 +315,7 @@ void sim_leader_run(sim_t *self)
     tnd_effect_t effect;
     while (!self->over && tnd_leader_core_next(self->run.session, sim_clock(self, 0), &effect))
         session_effect(self, &effect);
+    sim_failure_check(self);
     sim_leader_finish(self);
     sim_finish_end(self);
     sim_validations_check(self);
@@ -379,6 +386,7 @@ void sim_leader_start(sim_t *self)
                                        .start_timeout_ns = plan->start_timeout_ns,
                                        .hung_after_ns = plan->hung_after_ns,
                                        .restart_timeout_ns = 3 * plan->dead_after_ns,
+                                       .settle_ns = sim_failure_settle_ns(self),
                                        .steps_open_max = plan->unbooked_most + SIM_DEPTH + 2,
                                        .steps_max = self->chain == 0 && tnd_best_ends(&self->best)
                                                         ? self->from.step
@@ -400,11 +408,12 @@ void sim_leader_start(sim_t *self)
     if (config.generation > 0)
         tnd_leader_core_follow(self->run.session, before);
     for (uint32_t id = 0; id < plan->member_count; id++)
-        self->actors[id].committed = self->from.step;
+        self->actors[id].committed = self->actors[id].told = self->from.step;
     for (uint32_t f = 0; f < plan->feeders; f++)
         memcpy(self->actors[plan->first_feeder + f].model, self->models + plan->feeder_first[f],
                plan->feeder_replicas[f] * sizeof *self->models);
     sim_checkpoint_begin(self);
     sim_finish_plan(self);
+    sim_failure_begin(self);
     sim_validations_begin(self);
 }

@@ -85,7 +85,9 @@ static void report(sim_t *self, uint32_t id)
 {
     tnd_replacement_reported(&self->actors[id].replacement);
     self->actors[id].reported_at = self->now;
-    sim_tell_leader(self, self->actors[id].host, TND_MSG_HUNG, id, NULL);
+    tnd_msg_kind_t kind =
+        !self->actors[id].alive && sim_failure_says(self, id) ? TND_MSG_DOWN : TND_MSG_HUNG;
+    sim_tell_leader(self, self->actors[id].host, kind, id, NULL);
 }
 
 void sim_actor_crash(sim_t *self, uint32_t id)

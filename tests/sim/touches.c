@@ -112,11 +112,18 @@ static void note(sim_t *self, const sim_touch_t *touch)
     actor->asked_at = self->now;
 }
 
+/*  The run drains, fails or is over. */
+static bool is_ending(const sim_t *self)
+{
+    return tnd_leader_core_state(self->run.session) >= TND_LEADER_CORE_DRAINING ||
+           tnd_leader_core_is_failing(self->run.session);
+}
+
 static void try(sim_t *self, sim_touch_t *touch)
 {
     tnd_error_t error = {.text = ""};
     tnd_touch_scale_t workers = {.workers = touch->value};
-    bool ends = tnd_leader_core_state(self->run.session) >= TND_LEADER_CORE_DRAINING;
+    bool ends = is_ending(self);
     bool pauses = touch->verb == TND_TOUCH_PAUSE, paused = is_paused(self);
     uint64_t now = sim_clock(self, 0);
     touch->done = tnd_run_carry_out(&self->run, touch->verb, touch->value, now, &error) == TND_OK;
@@ -259,7 +266,8 @@ static void check_wishes(sim_t *self)
 static void check_told(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
-    bool runs = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_RUNNING;
+    bool runs = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_RUNNING &&
+                !tnd_leader_core_is_failing(self->run.session);
     for (uint32_t id = 0; id < plan->member_count; id++) {
         const sim_actor_t *actor = &self->actors[id];
         if (!self->start_hosts[actor->host].counted || !self->presences[actor->host].up)
@@ -299,7 +307,7 @@ void sim_touches_check(sim_t *self)
 {
     uint64_t step;
     bool paused = tnd_leader_core_is_paused(self->run.session, &step);
-    bool ends = tnd_leader_core_state(self->run.session) >= TND_LEADER_CORE_DRAINING;
+    bool ends = is_ending(self);
     if (!ends && paused != is_paused(self))
         sim_violate(self, "the run is %spaused, which the user did not ask for",
                     paused ? "" : "not ");

@@ -428,8 +428,7 @@ def test_a_run_that_fails_writes_its_report(folder):
     same(code, 1)
     told = json.loads((folder / "r.json").read_text())
     same(told["ended"], {"code": 1, "outcome": "failed", "message": err.strip().removeprefix("tundish run: ")})
-    # Steps that were done are booked unless the batcher, on a busy machine, is late with its part of the cursor.
-    assert told["steps"] <= 2 and told["rows"]["fed"] == 32 * told["steps"], told["rows"]
+    same((told["steps"], told["rows"]["fed"]), (2, 64))
     same(set(told), KEYS)
 
 

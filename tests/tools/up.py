@@ -104,6 +104,24 @@ def test_up_ends_as_the_host_that_failed(folder):
     holds(err, "host b was killed by signal 11", "b | ", "SIGSEGV")
 
 
+def test_the_report_of_a_run_that_fails_has_the_steps_that_were_done_wherever_actors_are(folder):
+    for number, (actors, graph_more, over_more) in enumerate((
+            ("a: {actors: [read, batch]}\n  b: {actors: [feed]}", "", ""),
+            ("a: {actors: [read]}\n  b: {actors: [batch, feed]}", "", ""),
+            ("a: {lanes: 1, actors: [read, batch, feed]}\n  b: {lanes: 1, actors: [read, batch, feed]}",
+             "lanes: 2\n", ", replicas: 2"))):
+        place = folder / str(number)
+        place.mkdir()
+        path = graph(place, step=", fail_at: 2", batch=f"size: 32{over_more}", top=graph_more)
+        over = place / "two.yaml"
+        over.write_text(f"port: {free_port()}\nhosts:\n  {actors}\n")
+        code, _, err = run("up", path, over, "--report", place / "r.json", env=PLUGINS)
+        same(code, 1, err)
+        holds(err, "the probe fails as it was told")
+        told = json.loads((place / "r.json").read_text())
+        same((told["steps"], told["rows"]["fed"]), (2, 64), err)
+
+
 def test_up_starts_nothing_when_something_is_missing(folder):
     path = graph(folder)
     (folder / "y.npy").unlink()

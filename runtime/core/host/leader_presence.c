@@ -4,6 +4,9 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/core/protocol/effect.h"
 
+/*  Longer than a leader waits before it ends a run that fails (settle_ns of leader.h). */
+static const uint64_t answer_ns = 4000000000;
+
 void tnd_leader_presence_begin(tnd_leader_presence_t *self, bool leads, uint64_t start_timeout_ns,
                                uint64_t now)
 {
@@ -64,6 +67,11 @@ static void note_refusal(tnd_leader_presence_t *self, bool refused, uint64_t now
 bool tnd_leader_presence_has_ended(const tnd_leader_presence_t *self, uint64_t now)
 {
     return self->refused_ns != 0 && now >= self->refused_ns + self->met_ns;
+}
+
+bool tnd_leader_presence_answers(const tnd_leader_presence_t *self, uint64_t told_ns, uint64_t now)
+{
+    return self->leads || (self->up && now < told_ns + answer_ns);
 }
 
 bool tnd_leader_presence_is_over(tnd_leader_presence_t *self, bool refused, uint64_t now)

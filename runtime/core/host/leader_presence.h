@@ -48,6 +48,9 @@ bool tnd_leader_presence_reaches(const tnd_leader_presence_t *self);
 bool tnd_leader_presence_hears(const tnd_leader_presence_t *self,
                                const tnd_absence_limits_t *limits, uint64_t failed_ns,
                                uint64_t now);
+/*  Whether a host that has told why it has failed, at `told_ns`, waits for the leader to end the run: meanwhile its
+ *  actors report what was done before. */
+bool tnd_leader_presence_answers(const tnd_leader_presence_t *self, uint64_t told_ns, uint64_t now);
 /*  Whether the leader did not come, or counts as lost; `refused`: nothing listens at its address. */
 bool tnd_leader_presence_is_over(tnd_leader_presence_t *self, bool refused, uint64_t now);
 /*  Whether that is because it has ended after the meeting. */

@@ -153,6 +153,11 @@ bool tnd_run_spares(tnd_run_t *self, uint32_t host, bool unfit, const char *why,
     return true;
 }
 
+bool tnd_run_ends_with_failure(tnd_run_t *self, uint32_t host, bool at_once, uint64_t now)
+{
+    return at_once || !tnd_leader_core_host_failed(self->session, host, now);
+}
+
 void tnd_run_excuse(tnd_run_t *self, uint64_t away_ns, uint64_t now)
 {
     for (uint32_t h = 0; h < self->start.host_count; h++)

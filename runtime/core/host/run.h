@@ -61,6 +61,9 @@ bool tnd_run_needs(const tnd_run_t *self, uint32_t host);
 /*  A host has failed; `unfit`: because it cannot take part.  Returns whether the run continues without
  *  it. */
 bool tnd_run_spares(tnd_run_t *self, uint32_t host, bool unfit, const char *why, uint64_t now);
+/*  A host has failed, and the run with it (tnd_leader_core_host_failed), `at_once` or when what was done before is booked.
+ *  Returns whether it ends now. */
+bool tnd_run_ends_with_failure(tnd_run_t *self, uint32_t host, bool at_once, uint64_t now);
 /*  The leader was away until now. */
 void tnd_run_excuse(tnd_run_t *self, uint64_t away_ns, uint64_t now);
 

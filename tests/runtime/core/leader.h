@@ -32,6 +32,7 @@ static inline tnd_leader_core_t *make_from(const uint8_t *flags, uint64_t steps_
                                        .start_timeout_ns = 120000 * ms,
                                        .hung_after_ns = 60000 * ms,
                                        .restart_timeout_ns = 10000 * ms,
+                                       .settle_ns = 2000 * ms,
                                        .steps_open_max = 8,
                                        .steps_max = steps_max,
                                        .restarts = {restarts, 10 * ms, 1000 * ms, 60000 * ms},

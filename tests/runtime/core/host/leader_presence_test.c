@@ -101,6 +101,18 @@ Test(leader_presence, a_host_that_failed_does_not_wait_long_to_say_why)
     cr_assert(tnd_leader_presence_hears(&self, &limits, 300, 450));
 }
 
+Test(leader_presence,
+     a_host_that_said_why_it_failed_stays_until_the_leader_ends_the_run_but_not_long)
+{
+    tnd_leader_presence_t self = connected();
+    cr_assert(tnd_leader_presence_answers(&self, 300, 4000000299));
+    cr_assert_not(tnd_leader_presence_answers(&self, 300, 4000000300));
+    tnd_leader_presence_away(&self, &limits, TND_LOSS_ENDED, 400);
+    cr_assert_not(tnd_leader_presence_answers(&self, 300, 400));
+    tnd_leader_presence_begin(&self, true, 500, 100);
+    cr_assert(tnd_leader_presence_answers(&self, 300, UINT64_MAX));
+}
+
 Test(leader_presence, the_host_that_leads_waits_for_nothing)
 {
     tnd_leader_presence_t self;

@@ -1,5 +1,5 @@
-/*  runtime/core/access.c - decides how the bytes of files are brought into memory. */
-#include "runtime/core/access.h"
+/*  runtime/core/tuning/access.c - decides how the bytes of files are brought into memory. */
+#include "runtime/core/tuning/access.h"
 
 /*  Pieces to examine before deciding whether pieces stay in memory. */
 enum { WINDOW = 256 };

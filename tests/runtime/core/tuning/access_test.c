@@ -1,6 +1,6 @@
-/*  Covers runtime/core/access.h: when files are mapped or read, and when a mapping is used row by
+/*  Covers runtime/core/tuning/access.h: when files are mapped or read, and when a mapping is used row by
  *  row. */
-#include "runtime/core/access.h"
+#include "runtime/core/tuning/access.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-/*  runtime/core/access.h - decides how the bytes of files are brought into memory.
+/*  runtime/core/tuning/access.h - decides how the bytes of files are brought into memory.
  *
  *  The plan, made when the files are open: mapped or read, and whether all bytes are loaded in
  *  large pieces.  The watch, while a mapped file is used: whether pages that were brought in are
@@ -6,8 +6,8 @@
  *  pages before they are used, are tried again only after a while.
  *
  *  Threads: one at a time. */
-#ifndef TND_RUNTIME_CORE_ACCESS_H
-#define TND_RUNTIME_CORE_ACCESS_H
+#ifndef TND_RUNTIME_CORE_TUNING_ACCESS_H
+#define TND_RUNTIME_CORE_TUNING_ACCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
