@@ -130,7 +130,8 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->reports = (tnd_step_reports_t){.workers = feeder->workers,
                                            .first = feeder->own->replica_first,
                                            .count = feeder->own->replica_count,
-                                           .accumulate = facts.accumulate};
+                                           .accumulate = facts.accumulate,
+                                           .uneven = facts.steps == TND_UNKNOWN};
     return TND_OK;
 }
 

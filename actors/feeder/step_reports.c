@@ -19,7 +19,8 @@ const tnd_task_t *tnd_step_reports_save(tnd_step_reports_t *self, tnd_models_t *
                                         const tnd_slice_note_t *slice)
 {
     uint64_t epochs = slice->last_of_epoch ? (uint64_t)slice->epoch + 1 : 0;
-    if (models == NULL || !tnd_checkpoint_asks(&self->keep, slice->step + 1, epochs))
+    tnd_keep_note_t keep = tnd_checkpoint_word_of_feeder(&self->keep, self->uneven);
+    if (models == NULL || !tnd_checkpoint_asks(&keep, slice->step + 1, epochs))
         return NULL;
     const tnd_task_t *task = tnd_models_keep_task(models);
     if (task != NULL)

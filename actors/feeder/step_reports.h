@@ -19,6 +19,7 @@ typedef struct {
     tnd_device_workers_t *workers;
     uint32_t first, count; /* replicas carried here */
     uint32_t accumulate;   /* so many share a model, which the first one saves */
+    bool uneven;           /* epochs may have no step */
     tnd_keep_note_t keep;  /* the last message of the leader on checkpoints */
     uint64_t saved;        /* the last checkpoint is of the steps before this one */
     tnd_pool_t *pool;

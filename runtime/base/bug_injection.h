@@ -89,6 +89,7 @@
     X(VALIDATED_TWICE, "a validation after a step that was validated is made again")               \
     X(EQUAL_IS_BETTER, "a validation with the best value so far is a better one")                  \
     X(PATIENCE_OFF_BY_ONE, "a run ends one validation without a better value too late")            \
+    X(EMPTY_EPOCHS_COUNT, "no models are saved where epochs without a step lead to a validation")  \
     X(BEST_FORGOTTEN, "the checkpoint of the best value is deleted with those of its age")         \
     X(BEST_NOT_AWAITED, "the best checkpoint may go before the one that is better is written")     \
     X(HELD_STEP_AFTER_REWIND,                                                                      \

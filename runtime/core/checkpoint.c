@@ -299,3 +299,11 @@ uint64_t tnd_checkpoint_last(const tnd_checkpoint_t *self)
 {
     return self->kept_count > 0 ? self->kept[(self->kept_count - 1) % self->config.keep] : 0;
 }
+
+tnd_keep_note_t tnd_checkpoint_word_of_feeder(const tnd_keep_note_t *word, bool uneven)
+{
+    tnd_keep_note_t of_feeder = *word;
+    if (uneven && word->rest_epochs > 0 && !TND_BUG(EMPTY_EPOCHS_COUNT))
+        of_feeder.rest_epochs = 1;
+    return of_feeder;
+}

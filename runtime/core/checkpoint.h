@@ -93,6 +93,10 @@ static inline bool tnd_checkpoint_is_multiple(uint64_t number, uint64_t of)
     return of > 0 && number > 0 && number % of == 0;
 }
 
+/*  What a feeder does of a KEEP.  If epochs may have no step (`uneven`), it saves its models after each one: whether the next
+ *  step is of an epoch before which a validation is due is known only when it comes. */
+tnd_keep_note_t tnd_checkpoint_word_of_feeder(const tnd_keep_note_t *word, bool uneven);
+
 /*  Whether a feeder with this KEEP saves its models after `step`; `epochs`: that have ended with it, 0 if
  *  it ends none. */
 static inline bool tnd_checkpoint_asks(const tnd_keep_note_t *word, uint64_t step, uint64_t epochs)

@@ -94,6 +94,39 @@ def test_epochs_and_patience(folder):
         subprocess.run(["rm", "-r", runs.checkpoints], check=True)
 
 
+class Uneven(Runs):
+    """Each epoch takes 60 of the 200 rows, and one of all passes: most epochs have no step."""
+
+    def line(self, *more, **options):
+        line = super().line(*more, **options)
+        text = self.graph.read_text()
+        for before, after in (("shuffle: global, epochs", "order: [{global: 7}, {take: 60}], epochs"), ("op: ge, value: 0", "op: eq, value: 7")):
+            assert before in text, text
+            text = text.replace(before, after, 1)
+        self.graph.write_text(text)
+        return line
+
+
+def test_the_best_one_is_kept_although_epochs_have_no_step(folder):
+    runs = Uneven(folder)
+    keep = ("--set", f"checkpoint.dir={runs.checkpoints}", "--set", "checkpoint.keep=1")
+    for period in 2, 3:
+        plain = runs.run(every=f", every: {period} epochs", epochs=24)
+        results, epochs = plain["results"]["test"], [result["epoch"] for result in plain["results"]["test"]]
+        # Some follow a step whose epoch is not the last of so many.
+        assert 2 < len(results) < 24 // period + 1 and any((epoch + 1) % period for epoch in epochs[:-1]), epochs
+        for of in "max", "min":
+            report = runs.run(*keep, every=f", every: {period} epochs, best: {{metric: hash, of: {of}}}", epochs=24)
+            best, _ = best_of(results, of)
+            assert report["results"]["test"] == results, (report["results"], results)
+            assert report["best"]["after_step"] == results[best]["after_step"] and report["best"]["kept"], (report["best"], results)
+            assert results[best]["after_step"] + 1 in steps_of(runs.checkpoints), (steps_of(runs.checkpoints), results)
+            found = runs.run(*keep, "--evaluate", "best", every=f", every: {period} epochs, best: {{metric: hash, of: {of}}}",
+                             epochs=24)["results"]["test"]
+            assert [f["hash"] for f in found] == [results[best]["hash"]], (found, results)
+            subprocess.run(["rm", "-r", runs.checkpoints], check=True)
+
+
 def begin(runs, line, host):
     line = [*line, *(["--host", host] if host else [])]
     files = {str(runs.report), str(runs.metrics)} if host == "b" else {}  # which the leader writes

@@ -297,12 +297,12 @@ void sim_checkpoint_written(sim_t *self, uint64_t step)
     perform(self);
 }
 
-/*  Whether every feeder could save its models after `step` when it did: epochs without rows, and those that
- *  programs end, are known too late. */
+/*  Whether every feeder could save its models after `step` when it did: that programs end an epoch is known too
+ *  late. */
 static bool is_saved_for_sure(const sim_t *self, uint64_t step)
 {
     const tnd_validation_t *every = &self->plan.validation;
-    return (every->steps > 0 || (every->epochs == 1 && !self->plan.rewinds)) &&
+    return (every->steps > 0 || (every->epochs > 0 && !self->plan.rewinds)) &&
            self->unwritten != step;
 }
 

@@ -264,8 +264,9 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     slot->on_device = true;
     slot->cuts = plan->rewinds && effect->msg.slice.step_of_epoch + 1 == plan->take &&
                  !effect->msg.slice.last_of_epoch;
+    tnd_keep_note_t keep = tnd_checkpoint_word_of_feeder(&actor->keep, true);
     slot->keeps = self->checkpoint != NULL &&
-                  tnd_checkpoint_asks(&actor->keep, step + 1, ended_with(&effect->msg.slice));
+                  tnd_checkpoint_asks(&keep, step + 1, ended_with(&effect->msg.slice));
     slot->rows = 0;
     slot->digest[0] = slot->digest[1] = 0;
     uint32_t feeder = id - plan->first_feeder;

@@ -48,7 +48,7 @@ bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint6
 bool sim_plan_is_exact(const sim_plan_t *self)
 {
     return self->known && self->bad_percent == 0 && self->drop_percent == 0 &&
-           self->more_most == 1 && self->killers == 0;
+           self->more_most == 1 && self->killers == 0 && !self->empties;
 }
 
 int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
@@ -59,7 +59,7 @@ int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uin
     if (hash % 1000 < self->bad_percent)
         return -1;
     hash >>= 16;
-    if (hash % 100 < self->drop_percent)
+    if (hash % 100 < self->drop_percent || (self->empties && epoch == 1))
         return 0;
     hash >>= 16;
     if (hash % 100 < self->more_percent)
@@ -574,6 +574,10 @@ static void draw_validation(sim_plan_t *self)
     else
         self->validation.epochs = 1 + drawn / 100 % 3;
     self->best = self->keep > 0 && !self->finishes && drawn / 10000 % 100 < 70;
+    if (self->best && self->validation.epochs > 1) {
+        self->validation.epochs = 2;
+        self->empties = self->operations && !self->cached && drawn / 100000000 % 2 == 0;
+    }
     self->judge = (tnd_best_t){.least = drawn / 1000000 % 2, .patience = drawn / 2000000 % 4};
 }
 

@@ -58,6 +58,7 @@ typedef struct {
     bool pack_drop;
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
+    bool empties;                  /* an operation drops all rows of the second epoch */
     uint32_t killers, killer_lane; /* rows in the first epoch that kill their worker */
     uint64_t killer_first;
     uint64_t steps_max;

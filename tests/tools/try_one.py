@@ -18,7 +18,7 @@ def test_usage(folder):
     same(tried()[0], 2)
     same(tried("--preset", "fastest", "layers")[0], 2)
     same(tried("runtime/core/cahce"), (2, "", "tools/try: no test is called runtime/core/cahce; did you mean "
-                                       "runtime/core/cache, runtime/core/places, runtime/core/access?\n"))
+                                       "runtime/core/cache, runtime/core/places, runtime/core/batcher?\n"))
     same(tried("bench/nothing")[0], 2)
     code, out, err = tried("runtime/core/lane", "--list")
     same((code, out), (2, ""))

@@ -279,3 +279,18 @@ Test(checkpoint, feeders_also_save_where_a_validation_is_due)
     for (uint64_t step = 1; step <= 20; step++)
         cr_assert_eq(tnd_checkpoint_asks(&word, step, step % 3 == 0 ? step / 3 : 0), step % 6 == 0);
 }
+
+Test(checkpoint, where_epochs_may_have_no_step_feeders_save_after_each_that_has_some)
+{
+    tnd_keep_note_t word = {.every = 5, .rest_epochs = 3};
+    tnd_keep_note_t even = tnd_checkpoint_word_of_feeder(&word, false);
+    tnd_keep_note_t uneven = tnd_checkpoint_word_of_feeder(&word, true);
+    for (uint64_t epochs = 0; epochs <= 6; epochs++) {
+        cr_expect_eq(tnd_checkpoint_asks(&even, 7, epochs), epochs == 3 || epochs == 6);
+        cr_expect_eq(tnd_checkpoint_asks(&uneven, 7, epochs), epochs > 0);
+    }
+    cr_expect(tnd_checkpoint_asks(&uneven, 5, 0));
+    word.rest_epochs = 0;
+    uneven = tnd_checkpoint_word_of_feeder(&word, true);
+    cr_expect_not(tnd_checkpoint_asks(&uneven, 7, 3), "no validation is due after epochs");
+}
