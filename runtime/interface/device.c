@@ -69,7 +69,7 @@ static tnd_status_t resolve(const char *name, const char *written, const tnd_dev
     bool range = strchr(written, '[') != NULL;
     if (ops == NULL || *which == '\0' || (!numbered && ops->find == NULL))
         return unknown(written, error);
-    char why[256] = "", all[64];
+    char why[448] = "", all[64];
     uint32_t count = ops->count(why, sizeof why);
     if (count == 0)
         return tnd_fail(error, "device%s %s cannot be used: %s", range ? "s" : "", written, why);

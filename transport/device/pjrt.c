@@ -659,7 +659,7 @@ static uint32_t pjrt_count(char *why, size_t room)
 static tnd_status_t pjrt_open(tnd_device_t **self_p, uint32_t ordinal,
                               const tnd_device_config_t *config, tnd_error_t *error)
 {
-    char why[256];
+    char why[448];
     const tnd_pjrt_plugin_t *plugin = tnd_pjrt_plugin(why, sizeof why);
     (void)config;
     if (plugin == NULL || ordinal >= plugin->count)

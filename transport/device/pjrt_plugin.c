@@ -11,7 +11,10 @@
 #include "transport/python_packages.h"
 
 static tnd_pjrt_plugin_t plugin;
-static char reason[256]; /* why it cannot be used */
+static char reason[448]; /* why it cannot be used */
+
+/*  The characters of a path that leave room for the rest of a reason. */
+enum { SHOWN = 240 };
 
 /*  XLA's messages may go on for pages; the first line says what happened. */
 static void take_text(char *to, size_t room, const char *text, size_t length)
@@ -137,14 +140,16 @@ static bool list_devices(char *why, size_t room)
 
 static void start_plugin(void)
 {
-    char path[512], why[160];
+    char path[512], shown[SHOWN + 1], why[160];
     if (!find_plugin(path, sizeof path)) {
         snprintf(reason, sizeof reason,
                  "no PJRT plugin is among Python's packages: name its file in TUNDISH_PJRT");
         return;
     }
-    /* A long path would leave no room for the rest of the sentence. */
-    const char *shown = strlen(path) < 100 ? path : basename(path);
+    size_t length = strlen(path);
+    bool fits = length <= SHOWN;
+    snprintf(shown, sizeof shown, "%s%s", fits ? "" : "...",
+             fits ? path : path + length - SHOWN + strlen("..."));
     const table_t *table = table_of(path, shown);
     if (table == NULL || !is_usable(shown, table))
         return;

@@ -73,6 +73,13 @@ with tempfile.TemporaryDirectory(prefix="tundish_pjrt_") as folder:
     packages.mkdir(parents=True)
     (packages / "plugin.so").symlink_to(os.path.abspath(fake))
     refuse(".local/lib/python3.99/site-packages/jax_plugins/fake/plugin.so", "pjrt:0", "", "empty")
+    # A path is shown whole if it has at most 240 characters, else its end.
+    for length in 240, 241:
+        deep = pathlib.Path(folder, "d" * 100)
+        deep.mkdir(exist_ok=True)
+        name = deep / ("e" * (length - len(f"{deep}/.so")) + ".so")
+        name.symlink_to(os.path.abspath(fake))
+        refuse((f" {name}" if length == 240 else f" ...{str(name)[-237:]}") + ": it found no devices", "pjrt:0", str(name), "empty")
     if not plugin:
         print("no plugin: tools/setup --tests installs one")
         sys.exit(0)
