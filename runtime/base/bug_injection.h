@@ -92,6 +92,8 @@
     X(EMPTY_EPOCHS_COUNT, "no models are saved where epochs without a step lead to a validation")  \
     X(BEST_FORGOTTEN, "the checkpoint of the best value is deleted with those of its age")         \
     X(BEST_NOT_AWAITED, "the best checkpoint may go before the one that is better is written")     \
+    X(GIVEN_UP_EARLY, "a checkpoint that would stay is given up for later ones")                   \
+    X(BEST_GIVEN_UP, "the checkpoint of the best value is given up for later ones")                \
     X(HELD_STEP_AFTER_REWIND,                                                                      \
       "a feeder whose program ends an epoch keeps the steps that it holds")                        \
     X(RESIZED_TOO_EARLY, "a feeder changes the number of its slots while some hold steps")         \

@@ -281,6 +281,30 @@ static void forget_later(tnd_checkpoint_writer_t *self, uint64_t below, uint64_t
     give(self, job);
 }
 
+/*  Later checkpoints would have it deleted. */
+static void give_up(tnd_checkpoint_writer_t *self, uint64_t step)
+{
+    pthread_mutex_lock(&self->lock);
+    job_t **at = &self->jobs;
+    while (*at != NULL && ((*at)->kind != WRITE || (*at)->manifest.cursor.step != step))
+        at = &(*at)->next;
+    job_t *job = *at;
+    if (job != NULL) {
+        *at = job->next;
+        if (self->jobs_end == &job->next)
+            self->jobs_end = at;
+    }
+    pthread_mutex_unlock(&self->lock);
+    if (job == NULL)
+        return; /* it is being written */
+    free_job(job);
+    tell(self, TND_LOG_INFO,
+         "the models of step %" PRIu64 " are not kept: %" PRIu64
+         " later checkpoints wait to be written",
+         step - 1, self->options->keep);
+    give(self, make_job(REMOVE, step));
+}
+
 /* --- effects of the machine ------------------------------------------------------------------- */
 
 static void count_unwritten(tnd_checkpoint_writer_t *self, const char *format, ...)
@@ -318,6 +342,9 @@ static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
         case TND_CHECKPOINT_WRITE:
             assert(cursor != NULL && cursor->step == effect.step);
             write_later(self, cursor, sums, effect.parts);
+            break;
+        case TND_CHECKPOINT_GIVE_UP:
+            give_up(self, effect.step);
             break;
         case TND_CHECKPOINT_LACKS:
             lack(self, &effect);

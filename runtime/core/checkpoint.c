@@ -29,7 +29,9 @@ struct tnd_checkpoint {
     draft_t *whole;     /* to be written; NULL: none */
     draft_t *lacking;   /* to be reported as lacking a part */
     draft_t *waiting;   /* booked and lacking a part, which a last message may still bring */
-    uint64_t *kept;     /* a ring of the newest `keep` checkpoints */
+    uint64_t *asked;    /* manifests that were asked for, and are not known to be done */
+    uint64_t asked_count;
+    uint64_t *kept; /* a ring of the newest `keep` checkpoints */
     uint64_t kept_count;
     uint64_t pinned; /* that has the best value, written or not; 0: none has */
 };
@@ -40,12 +42,19 @@ static uint32_t drafts_of(const tnd_checkpoint_config_t *config)
     return config->ahead + 1;
 }
 
+/*  The newest `keep`, that of the best value, and one that is asked for or given up. */
+static size_t asked_of(const tnd_checkpoint_config_t *config)
+{
+    return (size_t)config->keep + 2;
+}
+
 size_t tnd_checkpoint_bytes(const tnd_checkpoint_config_t *config)
 {
     size_t drafts = drafts_of(config);
     return tnd_align(sizeof(tnd_checkpoint_t)) + tnd_align(drafts * sizeof(draft_t)) +
            tnd_align(drafts * config->replicas * sizeof(tnd_saved_t)) +
            tnd_align(drafts * config->replicas * sizeof(bool)) +
+           tnd_align(asked_of(config) * sizeof(uint64_t)) +
            tnd_align(config->keep * sizeof(uint64_t));
 }
 
@@ -64,6 +73,8 @@ tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_
     at += tnd_align((size_t)self->drafts_max * config->replicas * sizeof(tnd_saved_t));
     self->has = (bool *)at;
     at += tnd_align((size_t)self->drafts_max * config->replicas * sizeof(bool));
+    self->asked = (uint64_t *)at;
+    at += tnd_align(asked_of(config) * sizeof(uint64_t));
     self->kept = (uint64_t *)at;
     self->word.every = config->every_steps;
     self->word.rest_steps = config->rest_steps;
@@ -241,13 +252,47 @@ static void close_word(tnd_checkpoint_t *self, uint64_t step)
     self->word.closed = step > self->word.closed ? step : self->word.closed;
 }
 
+/* --- what waits to be written ----------------------------------------------------------------- */
+
+static void forget_asked(tnd_checkpoint_t *self, uint64_t step)
+{
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < self->asked_count; i++)
+        if (self->asked[i] != step)
+            self->asked[left++] = self->asked[i];
+    self->asked_count = left;
+}
+
+/*  The oldest that would be deleted once those after it are written; 0: there is none. */
+static uint64_t useless_one(const tnd_checkpoint_t *self)
+{
+    uint64_t keep = self->config.keep - (TND_BUG(GIVEN_UP_EARLY) ? 1 : 0);
+    for (uint64_t i = 0; i + keep < self->asked_count; i++)
+        if (self->asked[i] != self->pinned || TND_BUG(BEST_GIVEN_UP))
+            return self->asked[i];
+    return 0;
+}
+
+static bool next_given_up(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect)
+{
+    uint64_t step = useless_one(self);
+    if (step == 0)
+        return false;
+    forget_asked(self, step);
+    effect->kind = TND_CHECKPOINT_GIVE_UP;
+    effect->step = step;
+    return true;
+}
+
 void tnd_checkpoint_failed(tnd_checkpoint_t *self, uint64_t step)
 {
+    forget_asked(self, step);
     close_word(self, step);
 }
 
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step)
 {
+    forget_asked(self, step);
     keep(self, step);
     self->word.written = step > self->word.written ? step : self->word.written;
     close_word(self, step);
@@ -272,8 +317,12 @@ bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect
         *draft = NULL;
         if (effect->kind == TND_CHECKPOINT_LACKS)
             close_word(self, effect->step);
+        else
+            self->asked[self->asked_count++] = effect->step;
         return true;
     }
+    if (next_given_up(self, effect))
+        return true;
     if (self->forget_due) {
         self->forget_due = false;
         effect->kind = TND_CHECKPOINT_FORGET;

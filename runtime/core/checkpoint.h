@@ -6,7 +6,8 @@
  *  If no feeder reported why, the missing part is reported only when the next step is booked: after
  *  the last step feeders save their models when they learn that it was the last, which may be after
  *  it is booked.  Once a manifest is written, the newest `keep` checkpoints stay and older ones are
- *  deleted.
+ *  deleted.  Where a disk is slower than the run, manifests wait to be written: one that as many later ones
+ *  would delete at once is not, so that a run does not wait for them at its end.
  *
  *  Models are saved every so many steps, or every so much time.  For the latter the leader names a
  *  step that no feeder can have begun, which follows from how many steps may be unbooked.  If a
@@ -41,6 +42,7 @@ typedef struct {
 
 typedef enum {
     TND_CHECKPOINT_WRITE, /* the manifest of `step`, with `parts` by replica */
+    TND_CHECKPOINT_GIVE_UP, /* of the manifest of `step`, unless its writing has begun, and of its parts */
     TND_CHECKPOINT_LACKS, /* none after `step`: `have` parts of all; `why` if a feeder reported it */
     TND_CHECKPOINT_FORGET, /* delete what is below `step`, complete or not, but for `best` */
     TND_CHECKPOINT_KEEP    /* send `word` to all feeders before any other message */

@@ -128,7 +128,8 @@ static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
     folder->best = self->best;
     folder->made = self->validation.made;
     folder->validated = false;
-    sim_after(self, sim_between(&self->disk_luck, 20, 8000) * us, SIM_AT_WRITTEN,
+    uint64_t slow = sim_chance(&self->disk_luck, 10) ? 20 : 1;
+    sim_after(self, sim_between(&self->disk_luck, 20, 8000) * slow * us, SIM_AT_WRITTEN,
               (uint32_t)effect->step, 0, 0);
     /* The whole job is killed about then. */
     if (self->plan.death && sim_chance(&self->disk_luck, 15))
@@ -158,6 +159,23 @@ static void forget(sim_t *self, uint64_t below, uint64_t best)
                     below);
 }
 
+/*  A manifest need not be written, if as many later ones as are kept wait; perhaps it is being written. */
+static void give_up(sim_t *self, uint64_t step)
+{
+    sim_folder_t *folder = find(self, step);
+    uint64_t later = 0;
+    for (uint32_t i = 0; i < self->folder_count; i++)
+        later += self->folders[i].step > step && self->folders[i].writing;
+    if (later < self->plan.keep || step == self->best.step)
+        sim_violate(
+            self, "the checkpoint after step %" PRIu64 "%s is given up for %" PRIu64 " later ones",
+            step, step == self->best.step ? ", the best one," : "", later);
+    if (folder == NULL || !folder->writing || sim_chance(&self->disk_luck, 50))
+        return;
+    self->counts.given_up++;
+    remove_folder(self, folder);
+}
+
 static void perform(sim_t *self)
 {
     tnd_checkpoint_effect_t effect;
@@ -165,6 +183,9 @@ static void perform(sim_t *self)
         switch (effect.kind) {
         case TND_CHECKPOINT_WRITE:
             write_later(self, &effect);
+            break;
+        case TND_CHECKPOINT_GIVE_UP:
+            give_up(self, effect.step);
             break;
         case TND_CHECKPOINT_LACKS:
             /* A checkpoint that came too late is requested again. */

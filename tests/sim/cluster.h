@@ -295,16 +295,17 @@ typedef struct sim_saved_report sim_saved_report_t;
 /*  In the order of their names in main.c. */
 typedef struct {
     uint64_t events, blocks, checkpoints, resumes;
-    uint64_t seconds;          /* second chains */
-    uint64_t validations;      /* for which a chain rested */
-    uint64_t ends, again;      /* checkpoints after the last step; runs that resume from one */
-    uint64_t silences;         /* connections given up for silence */
-    uint64_t transfers;        /* longer than link_timeout */
-    uint64_t strays;           /* connections that reached a wrong listener */
-    uint64_t replaced;         /* processes that stayed stopped */
-    uint64_t hangs;            /* actors that were said to hang */
-    uint64_t signals;          /* of a launcher, that came to a process */
-    uint64_t joins;            /* hosts that joined a run that had begun */
+    uint64_t seconds;     /* second chains */
+    uint64_t validations; /* for which a chain rested */
+    uint64_t given_up;    /* checkpoints that later ones made useless before they were written */
+    uint64_t ends, again; /* checkpoints after the last step; runs that resume from one */
+    uint64_t silences;    /* connections given up for silence */
+    uint64_t transfers;   /* longer than link_timeout */
+    uint64_t strays;      /* connections that reached a wrong listener */
+    uint64_t replaced;    /* processes that stayed stopped */
+    uint64_t hangs;       /* actors that were said to hang */
+    uint64_t signals;     /* of a launcher, that came to a process */
+    uint64_t joins;       /* hosts that joined a run that had begun */
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t doubled;          /* blocks that came twice */
     uint64_t starts, left_out; /* of runs that lost a host; processes that such a start left out */

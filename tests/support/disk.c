@@ -8,6 +8,8 @@
  *  COPY numbers a copy of the file as it is after the call, $DISK_LOG.COPY; - where there is none.
  *  What stdio writes is not logged by itself: it shows in the copy of the next call.
  *
+ *  A rename to a path that ends in $DISK_HOLDS waits until the file $DISK_UNTIL exists.
+ *
  *  $DISK_KILLS is a KIND: the process is killed at call number $DISK_KILLS_AT of it, from 1. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -172,8 +174,18 @@ int mkdir(const char *path, mode_t mode)
     return failed;
 }
 
+static void hold(const char *path)
+{
+    const char *holds = getenv("DISK_HOLDS"), *until = getenv("DISK_UNTIL");
+    size_t size = holds != NULL ? strlen(holds) : 0, length = strlen(path);
+    while (size > 0 && length >= size && strcmp(path + length - size, holds) == 0 &&
+           until != NULL && access(until, F_OK) != 0)
+        usleep(1000);
+}
+
 int rename(const char *from, const char *to)
 {
+    hold(to);
     int failed = NEXT(rename)(from, to);
     if (failed == 0)
         note("rename", to, from, to);

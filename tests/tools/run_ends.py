@@ -12,7 +12,7 @@ import time
 
 import numpy
 
-from command import FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
+from command import BUILD, FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
 from runs import PLUGINS, graph, hosts, Started
 
 
@@ -64,6 +64,38 @@ def test_a_failed_run_names_its_checkpoint(folder):
                          "info", env=PLUGINS)
     same((code, [p.name for p in other.glob("step-*")]), (0, ["step-00000003"]), err)
     holds(err, f"checkpoint info checkpoint after step 2 in {other}")
+
+
+def test_a_drain_writes_only_the_checkpoints_that_stay(folder):
+    """The disk takes no manifest until all steps are done."""
+    kept, gate, metrics, report = folder / "kept", folder / "gate", folder / "m.jsonl", folder / "r.json"
+    line = [TUNDISH, "run", graph(folder, read=", epochs: forever"), "--set", f"checkpoint.dir={kept}", "--set",
+            "checkpoint.every=1 steps", "--metrics", metrics, "--report", report, "--log-level", "info"]
+    run = subprocess.Popen(line, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, **PLUGINS, "LD_PRELOAD": str(BUILD / "tests/disk.so"),
+                                "DISK_HOLDS": "/manifest", "DISK_UNTIL": str(gate)})
+    try:
+        end = time.monotonic() + 60
+        while not metrics.exists() or metrics.read_text().count("\n") < 20:
+            assert run.poll() is None and time.monotonic() < end, run.poll()
+            time.sleep(0.01)
+        run.send_signal(signal.SIGTERM)
+        text = ""
+        while " is done" not in text:
+            got = run.stderr.readline()
+            assert got, text
+            text += got
+        gate.touch()
+        text += run.stderr.read()
+        same(run.wait(60), 130, text)
+    finally:
+        run.kill()
+    steps = json.loads(report.read_text())["steps"]
+    same(sorted(int(place.parent.name[5:]) for place in kept.glob("step-*/manifest")), [steps - 2, steps - 1, steps])
+    same(sorted(place.name for place in kept.glob("step-*")), [f"step-{step:08}" for step in (steps - 2, steps - 1, steps)])
+    # The first one was being written.
+    same([int(step) for step in re.findall("checkpoint after step (\\d+)", text)], [0, steps - 3, steps - 2, steps - 1])
+    same(text.count("later checkpoints wait to be written"), steps - 4)
 
 
 def test_another_graph_is_refused_with_the_value_that_differs(folder):

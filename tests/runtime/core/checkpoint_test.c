@@ -294,3 +294,53 @@ Test(checkpoint, where_epochs_may_have_no_step_feeders_save_after_each_that_has_
     uneven = tnd_checkpoint_word_of_feeder(&word, true);
     cr_expect_not(tnd_checkpoint_asks(&uneven, 7, 3), "no validation is due after epochs");
 }
+
+/*  Asks for the manifest after `step`, which then waits to be written. */
+static void ask(tnd_checkpoint_t *self, uint64_t step)
+{
+    for (uint32_t r = 0; r < REPLICAS; r++)
+        part(self, step, r);
+    tnd_checkpoint_booked(self, step, 0);
+    does(self, TND_CHECKPOINT_WRITE, step);
+}
+
+Test(checkpoint, what_later_ones_would_delete_is_given_up_if_it_waits_to_be_written)
+{
+    tnd_checkpoint_t *self = make(1, 0);
+    for (uint64_t step = 1; step <= KEEP; step++)
+        ask(self, step);
+    is_idle(self);
+    for (uint64_t step = KEEP + 1; step <= 9; step++) {
+        ask(self, step);
+        does(self, TND_CHECKPOINT_GIVE_UP, step - KEEP);
+        is_idle(self);
+    }
+    tnd_checkpoint_written(self, 1); /* it was being written all the same */
+    forgets(self, 1, 0);
+    tnd_checkpoint_written(self, 8);
+    forgets(self, 1, 0);
+    ask(self, 10);
+    is_idle(self);
+    tnd_checkpoint_failed(self, 9);
+    is_decided(self, 8, 9);
+    ask(self, 11);
+    is_idle(self);
+    free(self);
+}
+
+Test(checkpoint, that_of_the_best_value_is_not_given_up_while_it_is_the_best)
+{
+    tnd_checkpoint_t *self = make(1, 0);
+    ask(self, 1);
+    tnd_checkpoint_pin(self, 1);
+    for (uint64_t step = 2; step <= KEEP + 1; step++)
+        ask(self, step);
+    is_idle(self);
+    ask(self, 4);
+    does(self, TND_CHECKPOINT_GIVE_UP, 2);
+    is_idle(self);
+    tnd_checkpoint_pin(self, 4);
+    does(self, TND_CHECKPOINT_GIVE_UP, 1);
+    is_idle(self);
+    free(self);
+}
