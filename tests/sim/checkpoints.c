@@ -165,7 +165,8 @@ static void give_up(sim_t *self, uint64_t step)
     sim_folder_t *folder = find(self, step);
     uint64_t later = 0;
     for (uint32_t i = 0; i < self->folder_count; i++)
-        later += self->folders[i].step > step && self->folders[i].writing;
+        later +=
+            self->folders[i].step > step && (self->folders[i].writing || self->folders[i].manifest);
     if (later < self->plan.keep || step == self->best.step)
         sim_violate(
             self, "the checkpoint after step %" PRIu64 "%s is given up for %" PRIu64 " later ones",

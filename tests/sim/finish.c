@@ -44,7 +44,7 @@ void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps)
     sim_say(self, "the program of host %s has ended its loop after %" PRIu64 " steps",
             self->host_names[host], steps);
     tnd_run_finish(&self->run, self->run.session, host, steps);
-    bool failed = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_FAILED;
+    bool failed = tnd_leader_core_is_failing(self->run.session);
     bool done = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE;
     if (self->finish_heard != TND_UNKNOWN && self->finish_heard != steps && !failed && !done)
         sim_violate(self,

@@ -26,6 +26,9 @@ typedef struct {
     tnd_life_t life; /* 0: there was none */
     bool up;
     uint32_t load; /* steps that it has and has not pushed */
+    bool
+        dealt_anew; /* a step was dealt to it again in this generation: it may have had the rows before, so that
+                          joins may still wait to send them when it has pushed */
 } replica_t;
 
 /*  booked <= committed <= started, dealt: counts of steps from the start of the run. */
@@ -119,6 +122,8 @@ void tnd_parameters_core_rewind(tnd_parameters_core_t *self, uint32_t generation
     self->dealing = tnd_least(step, self->dealt); /* REDO may have named a step after the end */
     self->said_commit = self->booked;
     self->said_held = self->said_redo = TND_UNKNOWN;
+    for (uint32_t r = 0; r < self->config.replicas; r++)
+        self->replicas[r].dealt_anew = false;
     /* The leader may not have heard that a replica died, or that a step before is not held. */
     self->redo = self->held < step ? self->held : TND_UNKNOWN;
 }
@@ -139,7 +144,10 @@ static void return_steps(tnd_parameters_core_t *self, uint32_t replica)
             self->redo = tnd_least(self->redo, s);
         self->held = tnd_least(self->held, s);
     }
+    if (self->replicas[replica].dealt_anew && self->held < self->end)
+        self->redo = tnd_least(self->redo, self->held);
     self->replicas[replica].load = 0;
+    self->replicas[replica].dealt_anew = false;
 }
 
 void tnd_parameters_core_replica_up(tnd_parameters_core_t *self, uint32_t replica, tnd_life_t life)
@@ -321,6 +329,8 @@ static bool next_deal(tnd_parameters_core_t *self, tnd_parameters_effect_t *effe
         return false;
     const step_t *its = step_at(self, step);
     bool lacks = !done && its->state == STEP_DEALT;
+    if (lacks && state == STEP_DEALT)
+        self->replicas[its->replica].dealt_anew = true;
     effect->kind = TND_PARAMETERS_DEAL;
     effect->step = step;
     effect->replica = lacks ? its->replica : TND_NOBODY;

@@ -340,6 +340,31 @@ Test(parameters, a_rewind_beyond_a_step_that_is_lacking_asks_for_another)
                                    "deal 2 to 0.10");
 }
 
+/*  It had the rows of step 0 before the rewind, so joins have not sent them again when it has pushed. */
+Test(parameters, joins_do_not_wait_for_a_dead_replica_that_has_pushed_what_they_send_again)
+{
+    make(2, 1, TND_PARAMETERS_STEPS, 0);
+    begin(2);
+    (void)effects();
+    tnd_parameters_core_rewind(core, 2, 0);
+    cr_expect_str_eq(effects(), "held 0, deal 0 to 0.10, deal 1 to 1.11");
+    cr_expect_str_eq(reads(0, 0), "serve 0 to 0 for 0, held 1");
+    cr_assert_eq(tnd_parameters_core_push(core, 0, 0, said, &error), TND_OK);
+    tnd_parameters_core_replica_gone(core, 0);
+    cr_expect_str_eq(effects(), "taken 0 of 0, apply 0 to make 1, redo 1, commit 0");
+    tnd_parameters_core_rewind(core, 3, 1);
+    cr_expect_str_eq(effects(), "commit 0, held 1, deal 1 to 1.11");
+
+    /* Those that got their rows in this generation were sent them. */
+    tnd_parameters_core_replica_up(core, 0, 20);
+    cr_expect_str_eq(effects(), "deal 2 to 0.20");
+    (void)computes(1, 1);
+    cr_expect_str_eq(reads(0, 2), "serve 2 to 0 for 2, held 3");
+    cr_assert_eq(tnd_parameters_core_push(core, 0, 2, said, &error), TND_OK);
+    tnd_parameters_core_replica_gone(core, 0);
+    cr_expect(strstr(effects(), "redo") == NULL, "%s", said);
+}
+
 Test(parameters, commits_are_repeated_after_a_rewind_until_they_are_booked)
 {
     make(1, 2, TND_PARAMETERS_STEPS, 4);
