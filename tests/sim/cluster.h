@@ -316,6 +316,7 @@ typedef struct {
 /*  Deaths of workers by one row, since the latest rewind or fault. */
 typedef struct {
     uint32_t epoch, generation, fault, deaths;
+    uint64_t at; /* of the last one */
 } sim_kills_t;
 
 typedef struct sim sim_t;

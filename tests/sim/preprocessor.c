@@ -35,10 +35,11 @@ static void count_death(sim_t *self, const tnd_msg_t *block, uint64_t row)
     uint64_t sample = sim_plan_sample(plan, block->block.lane, epoch, row);
     sim_kills_t *kill = &self->kills[sample - plan->killer_first];
     if (kill->epoch != epoch || kill->generation != block->generation ||
-        kill->fault != self->fault_next || self->now < self->faults_end)
+        kill->fault != self->fault_next || kill->at < self->faults_end)
         *kill = (sim_kills_t){
             .epoch = epoch, .generation = block->generation, .fault = self->fault_next};
     uint32_t lanes = plan->feed == TND_FEED_PIECES ? plan->lanes : 1;
+    kill->at = self->now;
     if (++kill->deaths > 5 * lanes && plan->flaps == 0 && plan->overdue_ns == 0)
         sim_violate(self, "row %" PRIu64 " killed %u workers", row, kill->deaths);
 }
