@@ -102,11 +102,12 @@ BASE = {"tundish": 1,
                    "keep": {"kind": "cache", "limit": "1MiB"},
                    "batch": {"kind": "batcher", "size": 8},
                    "feed": {"kind": "feeder"},
-                   "mean": {"kind": "reducer"}},
-        "links": ["read -> prep -> keep -> batch -> feed <-> mean"]}
+                   "mean": {"kind": "reducer"},
+                   "params": {"kind": "parameters", "optimizer": "sgd", "count": 4}},
+        "links": ["read -> prep -> keep -> batch -> feed <-> mean", "feed -> params"]}
 ACTORS = {"reader": "read", "preprocessor": "prep", "batcher": "batch", "feeder": "feed",
           "cache": "keep",
-          "reducer": "mean"}
+          "reducer": "mean", "parameters": "params"}
 GOOD = {"bool": [True, False], "u64": [64], "i64": [-3], "f64": [0.5], "f64s": [[0.5, 1], 0.25],
         "text": ["word", 5], "texts": [["a", "b"], "a"], "bytes": ["64MiB", "1.5 GB", "0"],
         "duration": ["10s", "50 ms"], "rate": ["55GB/s", "1.5 MiB/s"], "extent": ["100 rows", "128KiB"],

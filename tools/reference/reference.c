@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "actors/op/image/picture_steps.h"
+#include "actors/optimizer/optimizers.h"
 #include "actors/reader/order_options.h"
 #include "runtime/option/registry.h"
 #include "runtime/plan/placement.h"
@@ -43,6 +44,10 @@ static const tnd_chapter_t chapters[] = {
      .one = "step of decode_image",
      .title = "what gives decoded pictures one shape: `then: [{STEP: {...}}, ...]` of decode_image",
      .at = tnd_picture_step_table},
+    {.name = "optimizers",
+     .one = "optimizer",
+     .title = "what applies gradients: `optimizer: {OPTIMIZER: {...}}` of parameters",
+     .at = tnd_optimizer_table},
     {.name = "others",
      .one = "part of a topology",
      .title = "the file itself, and the hosts of an overlay",
