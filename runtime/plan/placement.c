@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/base/user.h"
+#include "runtime/core/session/members.h"
 #include "runtime/text/quantity.h"
 #include "runtime/topology/error_location.h"
 
@@ -350,7 +351,8 @@ static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
     if (host->isolated)
         host = &self->hosts[host->parent];
     for (uint32_t a = 0; a < self->topology->actor_count; a++)
-        if (self->hosts[index].shares[a].here && is_feeder(&self->topology->actors[a]))
+        if (self->hosts[index].shares[a].here &&
+            tnd_members_is_final(self->topology->actors[a].kind->role))
             return TND_RESTART_NEVER;
     const tnd_value_t *own = tnd_value_get(host->value, "restart");
     return own != NULL && own->type != TND_VALUE_NULL

@@ -158,11 +158,11 @@ def test_a_death_ends_the_run_by_name_and_resume_continues(folder):
 class Background:
     """A run that goes on."""
 
-    def __init__(self, folder, graph, *arguments):
+    def __init__(self, folder, command, *arguments):
         self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
         self.log = open(folder / "log", "w+")
         self.env = {**os.environ, **ENV, "XDG_RUNTIME_DIR": str(folder), "PUSH_SLEEPS_US": "50000"}
-        self.process = subprocess.Popen([str(TUNDISH), "run", str(graph), "--metrics", str(self.metrics), "--report", str(self.report),
+        self.process = subprocess.Popen([str(TUNDISH), command, "--metrics", str(self.metrics), "--report", str(self.report),
                                          *map(str, arguments)], stdout=self.log, stderr=self.log, env=self.env)
 
     def steps(self):
@@ -188,11 +188,27 @@ class Background:
         return self.log.read()
 
 
+def test_the_death_of_the_holder_ends_the_run_by_name_and_resume_continues(folder):
+    graph, path = made(folder, 2, optimizer=ADAM, epochs=20), folder / "holder.yaml"
+    base = tundish("run", graph, env=ENV)
+    keep = ["--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=3 steps"]
+    alone = {"a": "read, batch", "b": "feed", "c": "params"}
+    path.write_text(THREE.format(port=free_port(), **alone))
+    run = Background(folder, "up", graph, path, *keep)
+    run.reaches(8)
+    seen = json.loads(run.command("ps", "--json").stdout)["processes"]
+    os.kill(next(one["pid"] for one in seen if one["host"] == "c"), signal.SIGKILL)
+    assert run.process.wait(120) != 0 and "host c was lost" in run.text(), run.text()
+    path.write_text(THREE.format(port=free_port(), **alone))
+    rest = tundish("up", graph, path, *keep, "--resume", env=ENV)
+    assert told(rest) == told(base), (told(rest), told(base))
+
+
 def test_a_run_is_paused_and_drained_between_steps(folder):
     graph = made(folder, 2, optimizer=ADAM, epochs=20)
     base = tundish("run", graph, env=ENV)
     keep = ["--set", f"checkpoint.dir={folder / 'kept'}"]
-    run = Background(folder, graph, *keep)
+    run = Background(folder, "run", graph, *keep)
     run.reaches(2)
     assert run.command("pause", "parameters").returncode == 0
     paused = json.loads(run.command("ps", "--json").stdout)["runs"][0]["paused"]

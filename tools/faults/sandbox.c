@@ -138,6 +138,7 @@ static void print_overlay(FILE *out, overlay_t *overlay)
     print_own(out, overlay, several, WORK_HOSTS, TND_ROLE_WORKER);
     print_own(out, overlay, "batch", 1, TND_ROLE_JOIN);
     print_own(out, overlay, "reduce", 1, TND_ROLE_REDUCER);
+    print_own(out, overlay, "hold", 1, TND_ROLE_PARAMETERS);
     print_own(out, overlay, "observe", 1, TND_ROLE_OBSERVER);
 }
 
