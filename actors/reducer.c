@@ -242,8 +242,10 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reducer_options_t, through, ENUM, PLACE), .fallback = "auto",
      .choices = "auto|host|nccl",
      .help =
-         "what carries and adds the values: the processors of the hosts, or NCCL, for devices of "
-         "CUDA and with `order: any`; auto: NCCL if the order is any, else the hosts"},
+         "what carries and adds the values: the processors of the hosts, or NCCL between devices "
+         "of "
+         "CUDA, with the same bits if the order is tree; auto: NCCL if the order is any, else the "
+         "hosts"},
 };
 
 const tnd_kind_t tnd_kind_reducer = {

@@ -142,15 +142,16 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
     }
 }
 
-/*  Where a reducer of the feeder says how values are reduced. */
-static tnd_mark_t mark_of_reduction(const tnd_plan_t *plan, const tnd_instance_t *own)
+/*  Where a reducer of the feeder has the option that says how values are reduced. */
+static tnd_mark_t mark_of_reduction(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                    const char *option)
 {
     uint32_t feeder = (uint32_t)(own - plan->instances);
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_instance_t *reducer = &plan->instances[plan->edges[e].to];
         if (plan->edges[e].from == feeder && reducer->kind->role == TND_ROLE_REDUCER &&
             reducer->written != NULL)
-            return tnd_topology_option_mark(reducer->written, "order");
+            return tnd_topology_option_mark(reducer->written, option);
     }
     return (tnd_mark_t){0};
 }
@@ -167,15 +168,20 @@ void tnd_feeder_plan_check_collective(const tnd_instance_t *own, const tnd_plan_
     }
     if (ops == NULL || ops->usable == NULL)
         return;
+    bool any = (ops->orders >> TND_ORDER_TREE & 1) == 0;
     for (uint32_t i = 0; i < own->replica_count; i++) {
         if (ops->usable(tnd_feeder_plan_device(plan, own, own->replica_first + i), &error) ==
             TND_OK)
             continue;
-        tnd_diagnostics_add(diagnostics, TND_T062_OPERATION, mark_of_reduction(plan, own),
-                            "%s: `order: any` is not possible on `%s`: %s", own->actor,
-                            plan->hosts[own->host].name, error.text);
+        tnd_diagnostics_add(diagnostics, TND_T062_OPERATION,
+                            mark_of_reduction(plan, own, any ? "order" : "through"),
+                            "%s: `%s` is not possible on `%s`: %s", own->actor,
+                            any ? "order: any" : "through: nccl", plan->hosts[own->host].name,
+                            error.text);
         tnd_diagnostics_help(diagnostics,
-                             "`order: tree` adds on the processors, with the same bits everywhere");
+                             any ? "`order: tree` adds on the processors, with the same bits "
+                                   "everywhere"
+                                 : "`through: host` adds on the processors, with the same bits");
         return;
     }
 }

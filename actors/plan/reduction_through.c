@@ -54,6 +54,7 @@ const char *tnd_reduction_through_why(const tnd_reducer_options_t *options)
 {
     if (options->through != TND_THROUGH_AUTO)
         return "that is written";
-    return options->order == TND_ORDER_TREE ? "NCCL does not add along the tree"
-                                            : "only NCCL adds in any order";
+    return options->order == TND_ORDER_TREE
+               ? "the processors add along the tree unless `through: nccl` is written"
+               : "only NCCL adds in any order";
 }

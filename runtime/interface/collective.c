@@ -4,18 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/*  Writes "host and nccl". */
+/*  Writes "host and nccl".  One for each order may have the same name. */
 static const char *list_names(char *text, size_t room)
 {
     size_t count, used = 0;
     const tnd_collective_ops_t *const *all = tnd_registry_collectives(&count);
+    const char *before = "";
     text[0] = '\0';
-    for (size_t i = 0; i < count && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s",
-                                 i == 0           ? ""
-                                 : i == count - 1 ? " and "
-                                                  : ", ",
-                                 all[i]->name);
+    for (size_t i = 0; i < count && used < room; i++) {
+        if (strcmp(all[i]->name, before) != 0)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", i == 0 ? "" : " and ",
+                                     all[i]->name);
+        before = all[i]->name;
+    }
     return text;
 }
 
@@ -43,11 +44,6 @@ tnd_status_t tnd_collective_find(const tnd_collective_ops_t **ops_p, const char 
             error,
             "this program cannot reduce `through: %s`: it has %s; write one of these, or `auto`",
             through, list_names(names, sizeof names));
-    if (order == TND_ORDER_TREE)
-        return tnd_fail(error,
-                        "`through: %s` adds in any order, which changes bits: write `order: any` "
-                        "too, or leave out `through`",
-                        through);
     return tnd_fail(error, "`order: any` is not possible: what carries the values adds along the "
                            "tree; write `order: tree`, which gives the same bits everywhere");
 }

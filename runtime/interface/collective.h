@@ -152,7 +152,8 @@ struct tnd_collective {
 /*  The collectives of this build; collectives.c defines it from the list. */
 const tnd_collective_ops_t *const *tnd_registry_collectives(size_t *count_p);
 
-/*  The collective that the options of a reducer mean: `through` is its name, or "auto".  Errors:
+/*  The collective that the options of a reducer mean: `through` is its name, which one for each order may have,
+ *  or "auto".  Errors:
  *  TND_FAILED if this build has none of that name, or none that adds in that order. */
 tnd_status_t tnd_collective_find(const tnd_collective_ops_t **ops_p, const char *through,
                                  tnd_order_t order, tnd_error_t *error) TND_CHECKED;

@@ -518,13 +518,24 @@ static const check_t device_checks[] = {
 };
 #undef CHECK
 
+#define COLLECTIVE(name) extern const tnd_collective_ops_t tnd_collective_##name;
+#include "transport/collective/collectives.def"
+#undef COLLECTIVE
+
+/*  By the name in the list: two may have the same one for users. */
 static const tnd_collective_ops_t *named(const char *name)
 {
-    size_t count;
-    const tnd_collective_ops_t *const *all = tnd_registry_collectives(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+    static const struct {
+        const char *name;
+        const tnd_collective_ops_t *ops;
+    } all[] = {
+#define COLLECTIVE(name) {#name, &tnd_collective_##name},
+#include "transport/collective/collectives.def"
+#undef COLLECTIVE
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return all[i].ops;
     return NULL;
 }
 

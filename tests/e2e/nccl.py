@@ -77,6 +77,41 @@ def test_the_model_is_that_of_the_tree_but_for_its_last_bits(folder):
     near(base, tundish("up", graph, two(folder), env=ENV))
 
 
+TREE = ("--set", "mean.order=tree", "--set", "mean.through=nccl")
+
+
+def test_along_the_tree_it_has_the_bits_of_the_host(folder):
+    graph, report = made(folder), folder / "report"
+
+    def same_model(*arguments):
+        report.unlink(missing_ok=True)
+        outcome = tundish(*arguments, *TREE, env={**ENV, "TND_NCCL_REPORT": str(report)})
+        assert outcome.report["reproducible"] and "called ncclAllGather" in report.read_text()
+        assert "called ncclAllReduce" not in report.read_text()
+        assert (outcome.report["model_digest"], outcome.losses) == (base.report["model_digest"], base.losses)
+        assert outcome.report["stream_digest"] == base.report["stream_digest"]
+
+    base = tundish("run", graph, "--set", "mean.order=tree", env=ENV)
+    same_model("run", graph)
+    same_model("run", graph, "--set", "feed.devices=[\"cuda:0\"]")
+    same_model("run", graph, "--set", "feed.devices=[\"cuda:0\",\"cuda:1\",\"cuda:2\"]")
+    same_model("run", graph, "--set", "feed.accumulate=2")
+    same_model("up", graph, two(folder))
+    words = "mean       through nccl, because that is written\n"
+    done = tundish("explain", graph, *TREE, report=False, env=ENV)
+    assert words in done.output and "25 MiB of cuda:0: values that nccl adds" in " ".join(done.output.split()), done.output
+
+
+def test_each_call_of_the_tree_fails_once(folder):
+    graph = made(folder)
+    for call in ("ncclGroupStart", "ncclGroupEnd@3", "ncclAllGather@2"):
+        name = call.split("@")[0]
+        failed(f"{name} failed: " + TOLD.format(name), "run", graph, *TREE, TND_NCCL_FAIL=call)
+    for name in ("ncclSend", "ncclRecv"):
+        failed("ncclSend or ncclRecv failed: " + TOLD.format(name), "run", graph, *TREE, TND_NCCL_FAIL=name)
+    failed("ncclAllGather has not ended within 2 s", "run", graph, *TREE, "--set", "hung_after=2s", TND_NCCL_NEVER="7")
+
+
 def test_what_it_chooses_is_told(folder):
     graph = made(folder)
     assert NOTE in tundish("validate", graph, report=False, env=ENV).output
@@ -87,7 +122,7 @@ def test_what_it_chooses_is_told(folder):
     assert "24 MiB feed: values on their way to nccl and back" in text, text
     assert "8 MiB of cuda:0: values that nccl adds 8 MiB of cuda:1: values that nccl adds" in text, text
     done = tundish("explain", graph, "--set", "mean.order=tree", report=False, env=ENV)
-    assert "mean       through host, because NCCL does not add along the tree\n" in done.output, done.output
+    assert "mean       through host, because the processors add along the tree unless `through: nccl` is written\n" in done.output, done.output
     done = tundish("chaos", graph, "--seconds", "1", report=False, expect=78, env=ENV)
     assert "a reducer has `order: any`, which gives other bits in each run" in done.output, done.output
 

@@ -338,8 +338,8 @@ def test_how_a_reducer_adds_is_refused_where_this_program_cannot(folder):
         path = reducer(", through: nccl")
         code, _, err = run(command, path)
         same(code, 78, command)
-        holds(err, place("T062", path, "nccl}") + ": mean: `through: nccl` adds in any order, which changes bits: write "
-              "`order: any` too, or leave out `through`", "1 error")
+        holds(err, place("T062", path, "nccl}") + ": feed: `through: nccl` is not possible on `local`: NCCL needs devices "
+              "of CUDA, and a replica is on cpu:0", "`through: host` adds on the processors, with the same bits", "1 error")
         path = reducer(", through: host, order: any")
         code, _, err = run(command, path)
         same(code, 78, command)

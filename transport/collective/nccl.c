@@ -1,4 +1,5 @@
-/*  transport/collective/nccl.c - reduces by NCCL, on the devices of CUDA that replicas are on, in any order.
+/*  transport/collective/nccl.c - reduces by NCCL, on the devices of CUDA that replicas are on, in any order
+ *  or along the tree (nccl_tree.c).
  *
  *  A round begins with the account of nccl_account.c, which travels through the reducer's actor as what is
  *  gathered does.  So that one knows who has posted, and no member of NCCL begins what another one does
@@ -20,7 +21,8 @@
  *  whose calls return, says first what is wrong. */
 static const uint64_t more_patience_ns = 1000000000;
 
-extern const tnd_collective_ops_t tnd_collective_host, tnd_collective_nccl;
+extern const tnd_collective_ops_t tnd_collective_host, tnd_collective_nccl,
+    tnd_collective_nccl_tree;
 
 static bool is_over(const void *context)
 {
@@ -121,7 +123,8 @@ static bool meet_all(nccl_thread_t *thread, const tnd_gathered_t *gathered)
                                        .context = nccl};
     if (thread->member != NULL)
         return true;
-    if (tnd_nccl_account_meet(thread, gathered, &config) != TND_NCCL_ALIKE)
+    if (tnd_nccl_account_meet(thread, gathered, &config) != TND_NCCL_ALIKE ||
+        (nccl->tree && tnd_nccl_tree_begin(thread, gathered, &config) != TND_NCCL_ALIKE))
         return fail(
             nccl, "%s: what replicas told each other before the first reduction by NCCL is damaged",
             nccl->config.name);
@@ -159,7 +162,7 @@ static tnd_status_t carry(nccl_thread_t *thread, tnd_error_t *error)
     const tnd_postings_t *posts = thread->nccl->config.posts[thread->first];
     nccl_part_t part = {0}, before = {0};
     uint32_t number = 0;
-    for (; tnd_nccl_part_next(posts, &part); before = part, number++) {
+    for (; tnd_nccl_part_next(posts, 1, &part); before = part, number++) {
         uint32_t at = number % TND_NCCL_PARTS;
         tnd_nccl_watch_begin(thread->nccl->watch, thread->number);
         tnd_nccl_part_fill(thread, &part, tnd_nccl_member_part(thread->member, at));
@@ -224,7 +227,10 @@ static bool reduce_alike(nccl_thread_t *thread, tnd_collective_round_t *round, e
     if (extent != ALL && !reduce_by_host(thread, round))
         return false;
     count(thread, round, before + nccl->config.posts[thread->first]->count);
-    return extent == NONE || judge(thread, carry(thread, &error), &error);
+    if (extent == NONE)
+        return true;
+    return judge(thread, nccl->tree ? tnd_nccl_tree_carry(thread, &error) : carry(thread, &error),
+                 &error);
 }
 
 static bool reduce(nccl_thread_t *thread, tnd_collective_round_t *round)
@@ -293,12 +299,13 @@ static tnd_status_t check_devices(const tnd_collective_config_t *config, tnd_err
     return TND_OK;
 }
 
-static tnd_status_t nccl_join(tnd_collective_t **self_p, const tnd_collective_config_t *config,
-                              tnd_error_t *error)
+static tnd_status_t join_in(tnd_collective_t **self_p, const tnd_collective_ops_t *ops,
+                            const tnd_collective_config_t *config, tnd_error_t *error)
 {
     TND_TRY(check_devices(config, error));
     nccl_t *nccl = tnd_allocate_zeroed(1, sizeof *nccl);
-    nccl->base.ops = &tnd_collective_nccl;
+    nccl->base.ops = ops;
+    nccl->tree = ops == &tnd_collective_nccl_tree;
     nccl->config = *config;
     nccl->shown = tnd_allocate_zeroed(config->count, sizeof *nccl->shown);
     nccl->replicas = tnd_allocate_zeroed(config->count, sizeof *nccl->replicas);
@@ -320,6 +327,18 @@ static tnd_status_t nccl_join(tnd_collective_t **self_p, const tnd_collective_co
                               config->patience_ns + more_patience_ns, say_late, nccl, error);
 }
 
+static tnd_status_t nccl_join(tnd_collective_t **self_p, const tnd_collective_config_t *config,
+                              tnd_error_t *error)
+{
+    return join_in(self_p, &tnd_collective_nccl, config, error);
+}
+
+static tnd_status_t tree_join(tnd_collective_t **self_p, const tnd_collective_config_t *config,
+                              tnd_error_t *error)
+{
+    return join_in(self_p, &tnd_collective_nccl_tree, config, error);
+}
+
 static void nccl_abort(tnd_collective_t *self)
 {
     nccl_t *nccl = (nccl_t *)self;
@@ -339,6 +358,7 @@ static void nccl_leave(tnd_collective_t *self)
 static void free_thread(nccl_thread_t *thread)
 {
     tnd_nccl_member_close(&thread->member);
+    tnd_nccl_tree_free(thread);
     free(thread->totals);
     free(thread->inputs);
     free(thread->outs);
@@ -404,22 +424,19 @@ static bool nccl_awaits(const tnd_collective_t *self, uint64_t step, uint32_t re
     return tnd_collective_host.awaits(host_of(self), step, reducer_slot);
 }
 
-const tnd_collective_ops_t tnd_collective_nccl = {
-    .name = "nccl",
-    .orders = 1 << TND_ORDER_ANY,
-    .host_bytes = (TND_NCCL_PARTS + 1) * TND_NCCL_PART_BYTES,
-    .device_bytes = TND_NCCL_PARTS * TND_NCCL_PART_BYTES,
-    .usable = nccl_usable,
-    .join = nccl_join,
-    .reduce = nccl_reduce,
-    .gathers = nccl_gathers,
-    .abort = nccl_abort,
-    .leave = nccl_leave,
-    .free = nccl_free,
-    .outgoing = nccl_outgoing,
-    .incoming = nccl_incoming,
-    .used = nccl_used,
-    .closed = nccl_closed,
-    .waits = nccl_waits,
-    .awaits = nccl_awaits,
-};
+/*  On the host: two parts, and the sum of another node.  On the device: two parts; along the tree also what is
+ *  received and gathered of each, and scratch memory for nodes of many leaves. */
+#define OPS(order, joins, parts, more)                                                             \
+    {                                                                                              \
+        .name = "nccl", .orders = 1 << (order),                                                    \
+        .host_bytes = (TND_NCCL_PARTS + 1) * TND_NCCL_PART_BYTES,                                  \
+        .device_bytes = (parts)*TND_NCCL_PARTS * TND_NCCL_PART_BYTES + (more),                     \
+        .usable = nccl_usable, .join = (joins), .reduce = nccl_reduce, .gathers = nccl_gathers,    \
+        .abort = nccl_abort, .leave = nccl_leave, .free = nccl_free, .outgoing = nccl_outgoing,    \
+        .incoming = nccl_incoming, .used = nccl_used, .closed = nccl_closed, .waits = nccl_waits,  \
+        .awaits = nccl_awaits,                                                                     \
+    }
+
+const tnd_collective_ops_t tnd_collective_nccl = OPS(TND_ORDER_ANY, nccl_join, 1, 0);
+const tnd_collective_ops_t tnd_collective_nccl_tree =
+    OPS(TND_ORDER_TREE, tree_join, 3, TND_DEVICE_SCRATCH);

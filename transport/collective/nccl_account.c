@@ -125,6 +125,55 @@ static bool add_totals(const nccl_thread_t *thread, const told_t *told, uint32_t
     return true;
 }
 
+/*  What is gathered is overwritten by the next round of the collective `host`. */
+static void keep(nccl_thread_t *thread, const tnd_gathered_t *gathered)
+{
+    uint32_t replicas = thread->nccl->config.replicas;
+    size_t count = 0;
+    told_t told;
+    if (thread->entry_first == NULL)
+        thread->entry_first = tnd_allocate_zeroed(replicas + (size_t)1, sizeof(size_t));
+    for (uint32_t r = 0; r < replicas; r++) {
+        (void)read(gathered, r, &told);
+        thread->entry_first[r] = count;
+        count += told.entry_count;
+        if (thread->entry_room < count) {
+            thread->entry_room = 2 * count;
+            thread->entries =
+                tnd_resize(thread->entries, thread->entry_room, ENTRY * sizeof *thread->entries);
+        }
+        if (told.entry_count > 0)
+            memcpy(thread->entries + thread->entry_first[r] * ENTRY, told.entries,
+                   told.entry_count * ENTRY * sizeof *told.entries);
+    }
+    thread->entry_first[replicas] = count;
+}
+
+tnd_partial_weight_t tnd_nccl_account_weight(const nccl_thread_t *thread, uint32_t replica,
+                                             uint32_t posting)
+{
+    size_t begin = thread->entry_first[replica], end = thread->entry_first[replica + 1];
+    tnd_partial_weight_t found = {.rows = 0};
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        const uint64_t *entry = &thread->entries[middle * ENTRY];
+        if (entry[0] > posting) {
+            end = middle;
+            continue;
+        }
+        found.rows = entry[1];
+        memcpy(&found.weight, &entry[2], sizeof found.weight);
+        begin = middle + 1;
+    }
+    return found;
+}
+
+bool tnd_nccl_account_begins(const tnd_gathered_t *gathered, uint32_t replica)
+{
+    told_t told;
+    return read(gathered, replica, &told) && told.begins_thread;
+}
+
 tnd_nccl_told_t tnd_nccl_account_read(nccl_thread_t *thread, const tnd_gathered_t *gathered)
 {
     const tnd_collective_config_t *config = &thread->nccl->config;
@@ -145,6 +194,8 @@ tnd_nccl_told_t tnd_nccl_account_read(nccl_thread_t *thread, const tnd_gathered_
         if (!add_totals(thread, &told, postings))
             return TND_NCCL_BROKEN;
     }
+    if (thread->nccl->tree)
+        keep(thread, gathered);
     return TND_NCCL_ALIKE;
 }
 

@@ -31,6 +31,13 @@ typedef struct {
     tnd_reduction_tree_input_t *inputs; /* scratch, for its replicas */
     void **outs;                        /* likewise */
     void *sum;                          /* of a node after the first, TND_NCCL_PART_BYTES */
+    /*  With `tree`: what each replica has told of its rows and weights, from entry_first[replica] on, 3 words
+     *  each; and the nodes of all threads, from left to right, by rank. */
+    uint64_t *entries;
+    size_t entry_room, *entry_first;
+    tnd_reduction_tree_node_t *nodes;
+    uint32_t *first_node, ranks, nodes_most;       /* of one thread */
+    tnd_reduction_tree_input_t *leaves, *received; /* scratch: by replica; by node */
 } nccl_thread_t;
 
 typedef struct nccl {
@@ -42,6 +49,7 @@ typedef struct nccl {
     nccl_thread_t *threads;
     tnd_nccl_watch_t *watch;
     tnd_gathers_t gathers;
+    bool tree; /* `order: tree` (nccl_tree.c) */
     _Atomic bool over;
 } nccl_t;
 
@@ -74,11 +82,37 @@ typedef struct {
     ncclRedOp_t operation;
 } nccl_part_t;
 
-/*  The part after another one, or the first, after one of zeros; false: there is none. */
-bool tnd_nccl_part_next(const tnd_postings_t *posts, nccl_part_t *part);
+/*  The part after another one, or the first, after one of zeros; false: there is none.  `nodes`: it has room for
+ *  the values of so many nodes. */
+bool tnd_nccl_part_next(const tnd_postings_t *posts, uint32_t nodes, nccl_part_t *part);
+/*  Elements of a part that are of one posting. */
+typedef struct {
+    const tnd_posting_t *post;
+    uint32_t posting;
+    size_t begin, count, at; /* in the posting; so many; in the part */
+} nccl_segment_t;
+/*  The segment after another one, or the first, after one of zeros; false: there is none. */
+bool tnd_nccl_part_segment(const tnd_postings_t *posts, const nccl_part_t *part,
+                           nccl_segment_t *segment);
+/*  The bytes of an element on its way. */
+size_t tnd_nccl_part_size(const tnd_posting_t *post);
+/*  Adds what the thread's replicas have posted below one node. */
+void tnd_nccl_part_fill_node(nccl_thread_t *thread, const nccl_part_t *part,
+                             tnd_reduction_tree_node_t node, void *values);
 /*  Adds what the thread's replicas have posted. */
 void tnd_nccl_part_fill(nccl_thread_t *thread, const nccl_part_t *part, void *values);
 /*  Gives the results to the thread's replicas. */
 void tnd_nccl_part_give(nccl_thread_t *thread, const nccl_part_t *part, const void *values);
+
+/*  With `tree` (nccl_tree.c): what a thread needs before it meets the others, when all have told; a round; and
+ *  the end. */
+tnd_nccl_told_t tnd_nccl_tree_begin(nccl_thread_t *thread, const tnd_gathered_t *gathered,
+                                    tnd_nccl_member_config_t *config);
+tnd_status_t tnd_nccl_tree_carry(nccl_thread_t *thread, tnd_error_t *error) TND_CHECKED;
+void tnd_nccl_tree_free(nccl_thread_t *thread);
+/*  Whether a thread begins with a replica; its rows and weight in a posting, after tnd_nccl_account_read. */
+bool tnd_nccl_account_begins(const tnd_gathered_t *gathered, uint32_t replica);
+tnd_partial_weight_t tnd_nccl_account_weight(const nccl_thread_t *thread, uint32_t replica,
+                                             uint32_t posting);
 
 #endif

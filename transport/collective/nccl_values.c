@@ -44,7 +44,7 @@ bool tnd_nccl_carries(const tnd_posting_t *post)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static size_t size_of(const tnd_posting_t *post)
+size_t tnd_nccl_part_size(const tnd_posting_t *post)
 {
     return tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
 }
@@ -66,13 +66,14 @@ static void pass(const tnd_postings_t *posts, nccl_part_t *part)
     part->count = 0;
 }
 
-bool tnd_nccl_part_next(const tnd_postings_t *posts, nccl_part_t *part)
+bool tnd_nccl_part_next(const tnd_postings_t *posts, uint32_t nodes, nccl_part_t *part)
 {
     pass(posts, part);
     if (part->posting >= posts->count)
         return false;
     (void)find_type(&posts->items[part->posting], &part->type, &part->operation);
-    size_t most = TND_NCCL_PART_BYTES / size_of(&posts->items[part->posting]), begin = part->begin;
+    size_t most = TND_NCCL_PART_BYTES / nodes / tnd_nccl_part_size(&posts->items[part->posting]),
+           begin = part->begin;
     for (uint32_t p = part->posting; p < posts->count && part->count < most; p++, begin = 0) {
         ncclDataType_t type;
         ncclRedOp_t operation;
@@ -87,15 +88,8 @@ bool tnd_nccl_part_next(const tnd_postings_t *posts, nccl_part_t *part)
     return true;
 }
 
-/*  Elements of a part that are of one posting. */
-typedef struct {
-    const tnd_posting_t *post;
-    uint32_t posting;
-    size_t begin, count, at; /* in the posting; so many; in the part */
-} segment_t;
-
-/*  The segment after another one, or the first, after one of zeros; false: there is none. */
-static bool next_segment(const tnd_postings_t *posts, const nccl_part_t *part, segment_t *segment)
+bool tnd_nccl_part_segment(const tnd_postings_t *posts, const nccl_part_t *part,
+                           nccl_segment_t *segment)
 {
     size_t at = segment->at + segment->count;
     uint32_t p = segment->post != NULL ? segment->posting + 1 : part->posting;
@@ -103,10 +97,10 @@ static bool next_segment(const tnd_postings_t *posts, const nccl_part_t *part, s
         p++;
     if (at == part->count)
         return false;
-    *segment = (segment_t){.post = &posts->items[p],
-                           .posting = p,
-                           .begin = p == part->posting ? part->begin : 0,
-                           .at = at};
+    *segment = (nccl_segment_t){.post = &posts->items[p],
+                                .posting = p,
+                                .begin = p == part->posting ? part->begin : 0,
+                                .at = at};
     size_t left = segment->post->count - segment->begin;
     segment->count = left < part->count - at ? left : part->count - at;
     return true;
@@ -124,7 +118,7 @@ static void fill_none(const tnd_posting_t *post, size_t count, void *out)
                                           .inputs = &none,
                                           .input_count = 1};
     if (post->reduce == TND_SUM || post->reduce == TND_MEAN)
-        memset(out, 0, count * size_of(post));
+        memset(out, 0, count * tnd_nccl_part_size(post));
     else
         tnd_reduction_tree_root(&job, 0, count, out);
 }
@@ -144,7 +138,7 @@ static void add_node(const tnd_posting_t *post, size_t count, const void *values
     tnd_reduction_tree_partial(&job, 0, count, out);
 }
 
-static void fill_segment(nccl_thread_t *thread, const segment_t *segment, void *out)
+static void fill_segment(nccl_thread_t *thread, const nccl_segment_t *segment, void *out)
 {
     const tnd_collective_config_t *config = &thread->nccl->config;
     tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
@@ -171,15 +165,32 @@ static void fill_segment(nccl_thread_t *thread, const segment_t *segment, void *
 void tnd_nccl_part_fill(nccl_thread_t *thread, const nccl_part_t *part, void *values)
 {
     const tnd_postings_t *posts = thread->nccl->config.posts[thread->first];
-    segment_t segment = {0};
-    while (next_segment(posts, part, &segment))
-        fill_segment(thread, &segment, (char *)values + segment.at * size_of(segment.post));
+    nccl_segment_t segment = {0};
+    while (tnd_nccl_part_segment(posts, part, &segment))
+        fill_segment(thread, &segment,
+                     (char *)values + segment.at * tnd_nccl_part_size(segment.post));
+}
+
+void tnd_nccl_part_fill_node(nccl_thread_t *thread, const nccl_part_t *part,
+                             tnd_reduction_tree_node_t node, void *values)
+{
+    const tnd_collective_config_t *config = &thread->nccl->config;
+    nccl_segment_t segment = {0};
+    while (tnd_nccl_part_segment(config->posts[thread->first], part, &segment)) {
+        (void)tnd_tree_inputs_list(config, thread->first, thread->count, segment.posting,
+                                   segment.begin, thread->inputs);
+        tnd_reduction_tree_job_t job = tnd_tree_inputs_job(segment.post, thread->inputs, node);
+        if (tnd_reduction_tree_rows(&job) > 0)
+            tnd_reduction_tree_partial(&job, 0, segment.count,
+                                       (char *)values +
+                                           segment.at * tnd_nccl_part_size(segment.post));
+    }
 }
 
 /* --- giving ----------------------------------------------------------------------------------- */
 
 /*  Where a posting's results go; replicas that follow one another may share memory. */
-static uint32_t list_outs(const nccl_thread_t *thread, const segment_t *segment)
+static uint32_t list_outs(const nccl_thread_t *thread, const nccl_segment_t *segment)
 {
     const void *before = NULL;
     uint32_t count = 0;
@@ -195,15 +206,15 @@ static uint32_t list_outs(const nccl_thread_t *thread, const segment_t *segment)
 void tnd_nccl_part_give(nccl_thread_t *thread, const nccl_part_t *part, const void *values)
 {
     const tnd_collective_config_t *config = &thread->nccl->config;
-    segment_t segment = {0};
-    while (next_segment(config->posts[thread->first], part, &segment)) {
+    nccl_segment_t segment = {0};
+    while (tnd_nccl_part_segment(config->posts[thread->first], part, &segment)) {
         const tnd_partial_weight_t *total = &thread->totals[segment.posting];
-        const tnd_reduction_tree_input_t sum = {.node = {0, config->replicas},
-                                                .data = (const char *)values +
-                                                        segment.at * size_of(segment.post),
-                                                .rows = total->rows,
-                                                .partial = true,
-                                                .weight = total->weight};
+        const tnd_reduction_tree_input_t sum = {
+            .node = {0, config->replicas},
+            .data = (const char *)values + segment.at * tnd_nccl_part_size(segment.post),
+            .rows = total->rows,
+            .partial = true,
+            .weight = total->weight};
         const tnd_reduction_tree_job_t job = {.reduce = segment.post->reduce,
                                               .dtype = segment.post->dtype,
                                               .node = sum.node,

@@ -6,11 +6,11 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "transport/cuda/cuda_context.h"
+#include "transport/cuda/cuda_reductions.h"
 
 typedef struct {
-    void *host; /* page-locked */
-    CUdeviceptr device;
+    void *host;                             /* page-locked */
+    CUdeviceptr device, received, gathered; /* the last two: 0 unless members add along the tree */
     CUevent done;
 } part_t;
 
@@ -18,7 +18,9 @@ struct tnd_nccl_member {
     tnd_nccl_member_config_t config;
     const tnd_nccl_library_t *library;
     tnd_cuda_context_t context;
-    CUstream stream;
+    CUstream stream; /* that of the queue, if members add along the tree */
+    tnd_cuda_reductions_t kernels;
+    tnd_cuda_queue_t queue;
     part_t parts[TND_NCCL_PARTS];
     ncclComm_t comm;
     bool whole; /* it has met the others, and nothing has failed since or was stopped */
@@ -94,14 +96,30 @@ static tnd_status_t make_part(tnd_nccl_member_t *self, part_t *part, tnd_error_t
     tnd_cuda_context_t *context = &self->context;
     TND_TRY(TND_CUDA(context, error, cuMemHostAlloc, &part->host, self->config.bytes, 0));
     TND_TRY(TND_CUDA(context, error, cuMemAlloc_v2, &part->device, self->config.bytes));
+    if (self->config.replicas > 0) {
+        TND_TRY(TND_CUDA(context, error, cuMemAlloc_v2, &part->received, self->config.received));
+        TND_TRY(TND_CUDA(context, error, cuMemAlloc_v2, &part->gathered, self->config.gathered));
+    }
     return TND_CUDA(context, error, cuEventCreate, &part->done, CU_EVENT_DISABLE_TIMING);
+}
+
+static tnd_status_t make_stream(tnd_nccl_member_t *self, tnd_error_t *error)
+{
+    size_t scratch = self->config.replicas > TND_DEVICE_LEAVES ? TND_DEVICE_SCRATCH : 0;
+    if (self->config.replicas == 0)
+        return TND_CUDA(&self->context, error, cuStreamCreateWithPriority, &self->stream,
+                        CU_STREAM_NON_BLOCKING, 0);
+    TND_TRY(tnd_cuda_reductions_load(&self->kernels, &self->context, error));
+    tnd_status_t status =
+        tnd_cuda_queue_open(&self->queue, &self->kernels, &self->context, scratch, error);
+    self->stream = self->queue.stream;
+    return status;
 }
 
 static tnd_status_t meet(tnd_nccl_member_t *self, tnd_error_t *error)
 {
     tnd_nccl_config_t config = tnd_nccl_config();
-    TND_TRY(TND_CUDA(&self->context, error, cuStreamCreateWithPriority, &self->stream,
-                     CU_STREAM_NON_BLOCKING, 0));
+    TND_TRY(make_stream(self, error));
     for (uint32_t i = 0; i < TND_NCCL_PARTS; i++)
         TND_TRY(make_part(self, &self->parts[i], error));
     ncclResult_t result = self->library->ncclCommInitRankConfig(
@@ -175,14 +193,155 @@ tnd_status_t tnd_nccl_member_reduce(tnd_nccl_member_t *self, uint32_t part, size
     return leave(self, status, error);
 }
 
+/* --- the tree --------------------------------------------------------------------------------- */
+
+size_t tnd_nccl_shards_begin(const tnd_nccl_shards_t *self, uint32_t rank)
+{
+    size_t begin = rank * self->shard;
+    return begin < self->elements ? begin : self->elements;
+}
+
+static size_t shard_bytes(const tnd_nccl_shards_t *shards, uint32_t rank)
+{
+    return (tnd_nccl_shards_begin(shards, rank + 1) - tnd_nccl_shards_begin(shards, rank)) *
+           shards->size;
+}
+
+static void *address_of(CUdeviceptr at)
+{
+    return (void *)(uintptr_t)at; // NOLINT: NCCL takes addresses
+}
+
+static CUdeviceptr received_at(const part_t *part, const tnd_nccl_shards_t *shards, uint32_t node)
+{
+    return part->received + (CUdeviceptr)node * shards->shard * shards->size;
+}
+
+/*  Copies this member's nodes to the device, and its own shard of them to where all of that is received. */
+static tnd_status_t put_nodes(tnd_nccl_member_t *self, const part_t *part,
+                              const tnd_nccl_shards_t *shards, tnd_error_t *error)
+{
+    const uint32_t *first = &shards->first_node[self->config.rank];
+    size_t bytes = shards->elements * shards->size;
+    size_t begin = tnd_nccl_shards_begin(shards, self->config.rank) * shards->size;
+    size_t own = shard_bytes(shards, self->config.rank);
+    TND_TRY(TND_CUDA(&self->context, error, cuMemcpyHtoDAsync_v2, part->device, part->host,
+                     (first[1] - first[0]) * bytes, self->stream));
+    for (uint32_t n = 0; n < first[1] - first[0] && own > 0; n++)
+        TND_TRY(TND_CUDA(&self->context, error, cuMemcpyHtoDAsync_v2,
+                         received_at(part, shards, first[0] + n),
+                         (const char *)part->host + n * bytes + begin, own, self->stream));
+    return TND_OK;
+}
+
+/*  In a group a call may be in progress, and the next one is made all the same. */
+static bool is_requested(ncclResult_t result)
+{
+    return result == ncclSuccess || result == ncclInProgress;
+}
+
+/*  What goes to one other member and comes from it.  The first failure of a call, if any. */
+static ncclResult_t trade(const tnd_nccl_member_t *self, const part_t *part,
+                          const tnd_nccl_shards_t *shards, uint32_t peer)
+{
+    const uint32_t *own = &shards->first_node[self->config.rank];
+    const uint32_t *others = &shards->first_node[peer];
+    size_t bytes = shards->elements * shards->size, sent = shard_bytes(shards, peer);
+    size_t begin = tnd_nccl_shards_begin(shards, peer) * shards->size;
+    size_t received = shard_bytes(shards, self->config.rank);
+    ncclResult_t result = ncclSuccess;
+    for (uint32_t n = 0; n < own[1] - own[0] && sent > 0 && is_requested(result); n++)
+        result = self->library->ncclSend(address_of(part->device + n * bytes + begin), sent,
+                                         ncclUint8, (int)peer, self->comm, self->stream);
+    for (uint32_t n = others[0]; n < others[1] && received > 0 && is_requested(result); n++)
+        result = self->library->ncclRecv(address_of(received_at(part, shards, n)), received,
+                                         ncclUint8, (int)peer, self->comm, self->stream);
+    return result;
+}
+
+/*  All of it at once: sends and receives would wait for each other. */
+static tnd_status_t trade_all(const tnd_nccl_member_t *self, const part_t *part,
+                              const tnd_nccl_shards_t *shards, tnd_error_t *error)
+{
+    ncclResult_t result = self->library->ncclGroupStart();
+    if (result != ncclSuccess)
+        return fail(self, "ncclGroupStart", result, error);
+    for (uint32_t i = 1; i < self->config.ranks && is_requested(result); i++)
+        result = trade(self, part, shards, (self->config.rank + i) % self->config.ranks);
+    ncclResult_t ended = self->library->ncclGroupEnd();
+    if (!is_requested(result))
+        return fail(self, "ncclSend or ncclRecv", result, error);
+    return settle(self, "ncclGroupEnd", ended, error);
+}
+
+static tnd_status_t exchange(tnd_nccl_member_t *self, const part_t *part,
+                             const tnd_nccl_shards_t *shards, tnd_error_t *error)
+{
+    TND_TRY(put_nodes(self, part, shards, error));
+    return self->config.ranks > 1 ? trade_all(self, part, shards, error) : TND_OK;
+}
+
+tnd_status_t tnd_nccl_member_exchange(tnd_nccl_member_t *self, uint32_t part,
+                                      const tnd_nccl_shards_t *shards, tnd_error_t *error)
+{
+    TND_TRY(tnd_cuda_context_enter(&self->context, error));
+    return leave(self, exchange(self, &self->parts[part], shards, error), error);
+}
+
+const void *tnd_nccl_member_received(const tnd_nccl_member_t *self, uint32_t part,
+                                     const tnd_nccl_shards_t *shards, uint32_t node)
+{
+    return address_of(received_at(&self->parts[part], shards, node));
+}
+
+static CUdeviceptr gathered_at(const tnd_nccl_member_t *self, const part_t *part,
+                               const tnd_nccl_shards_t *shards)
+{
+    return part->gathered + (CUdeviceptr)self->config.rank * shards->shard * shards->size;
+}
+
+tnd_status_t tnd_nccl_member_add(tnd_nccl_member_t *self, uint32_t part,
+                                 const tnd_nccl_shards_t *shards,
+                                 const tnd_reduction_tree_job_t *job, size_t at, size_t count,
+                                 tnd_error_t *error)
+{
+    char *out = address_of(gathered_at(self, &self->parts[part], shards) + at * shards->size);
+    TND_TRY(tnd_cuda_context_enter(&self->context, error));
+    return leave(self, tnd_cuda_queue_reduce(&self->queue, job, false, 0, count, out, error),
+                 error);
+}
+
+static tnd_status_t collect(tnd_nccl_member_t *self, const part_t *part,
+                            const tnd_nccl_shards_t *shards, tnd_error_t *error)
+{
+    tnd_cuda_context_t *context = &self->context;
+    ncclResult_t result = self->library->ncclAllGather(
+        address_of(gathered_at(self, part, shards)), address_of(part->gathered),
+        shards->shard * shards->size, ncclUint8, self->comm, self->stream);
+    TND_TRY(settle(self, "ncclAllGather", result, error));
+    TND_TRY(TND_CUDA(context, error, cuMemcpyDtoHAsync_v2, part->host, part->gathered,
+                     shards->elements * shards->size, self->stream));
+    return TND_CUDA(context, error, cuEventRecord, part->done, self->stream);
+}
+
+tnd_status_t tnd_nccl_member_collect(tnd_nccl_member_t *self, uint32_t part,
+                                     const tnd_nccl_shards_t *shards, tnd_error_t *error)
+{
+    TND_TRY(tnd_cuda_context_enter(&self->context, error));
+    return leave(self, collect(self, &self->parts[part], shards, error), error);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
 static tnd_status_t await(tnd_nccl_member_t *self, const part_t *part, tnd_error_t *error)
 {
-    const wait_t wait = {tnd_clock_now(), "ncclAllReduce"};
+    const char *call = self->config.replicas > 0 ? "ncclAllGather" : "ncclAllReduce";
+    const wait_t wait = {tnd_clock_now(), call};
     for (;;) {
         tnd_status_t status = TND_CUDA(&self->context, error, cuEventQuery, part->done);
         if (status != TND_AGAIN)
             return status;
-        status = ask(self, "ncclAllReduce", error);
+        status = ask(self, call, error);
         if (status == TND_FAILED)
             return status;
         TND_TRY(go_on(self, &wait, error));
@@ -202,6 +361,10 @@ static void free_part(const part_t *part, tnd_cuda_context_t *context)
 {
     if (part->done != NULL)
         (void)TND_CUDA(context, NULL, cuEventDestroy_v2, part->done);
+    if (part->gathered != 0)
+        (void)TND_CUDA(context, NULL, cuMemFree_v2, part->gathered);
+    if (part->received != 0)
+        (void)TND_CUDA(context, NULL, cuMemFree_v2, part->received);
     if (part->device != 0)
         (void)TND_CUDA(context, NULL, cuMemFree_v2, part->device);
     if (part->host != NULL)
@@ -230,8 +393,13 @@ static bool release(tnd_nccl_member_t *self)
         return false;
     for (uint32_t i = 0; i < TND_NCCL_PARTS; i++)
         free_part(&self->parts[i], &self->context);
-    if (self->stream != NULL)
+    if (self->config.replicas > 0) {
+        if (self->queue.context != NULL && !tnd_cuda_queue_close(&self->queue))
+            return false;
+        tnd_cuda_reductions_unload(&self->kernels, &self->context);
+    } else if (self->stream != NULL) {
         (void)TND_CUDA(&self->context, NULL, cuStreamDestroy_v2, self->stream);
+    }
     return true;
 }
 

@@ -41,7 +41,4 @@ Test(collective, says_which_order_to_write)
     refuses("host", TND_ORDER_ANY,
             "`order: any` is not possible: what carries the values adds along the tree; write "
             "`order: tree`, which gives the same bits everywhere");
-    refuses("nccl", TND_ORDER_TREE,
-            "`through: nccl` adds in any order, which changes bits: write `order: any` too, or "
-            "leave out `through`");
 }

@@ -10,7 +10,15 @@
 #include "tests/support/nccl/communicators.h"
 #include "tests/support/nccl/settings.h"
 
-enum { ALL_REDUCE = 1 };
+enum { ALL_REDUCE = 1, ALL_GATHER, TRADE, TRADES = 64 };
+
+/*  Of one member and one peer, in a group. */
+typedef struct {
+    unsigned peer;
+    uint8_t *at; /* where the driver works */
+    size_t bytes;
+    bool sends;
+} trade_t;
 
 typedef struct {
     work_t work;
@@ -21,6 +29,8 @@ typedef struct {
     uint8_t *to;
     size_t bytes;
     bool gave, never;
+    trade_t trades[TRADES]; /* of a group, in order */
+    unsigned count;
 } collective_t;
 
 static uint64_t requested;
@@ -57,8 +67,9 @@ typedef struct {
 static const element_t *element_of(ncclDataType_t type)
 {
     static const element_t elements[] = {
-        {ncclInt32, 4, combine_i32},  {ncclUint32, 4, combine_u32},  {ncclInt64, 8, combine_i64},
-        {ncclUint64, 8, combine_u64}, {ncclFloat32, 4, combine_f32}, {ncclFloat64, 8, combine_f64}};
+        {ncclUint8, 1, NULL},         {ncclInt32, 4, combine_i32},  {ncclUint32, 4, combine_u32},
+        {ncclInt64, 8, combine_i64},  {ncclUint64, 8, combine_u64}, {ncclFloat32, 4, combine_f32},
+        {ncclFloat64, 8, combine_f64}};
     for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
         if (elements[i].type == type)
             return &elements[i];
@@ -84,6 +95,35 @@ static bool all_have(const struct ncclComm *comm, bool took, uint64_t number)
     return true;
 }
 
+static size_t result_bytes(const collective_t *self)
+{
+    return self->bytes * (self->call.kind == ALL_GATHER ? self->comm->ranks : 1);
+}
+
+/*  Tells the others the peers of what is sent, and its sizes. */
+static void note_trades(const collective_t *self)
+{
+    meeting_rank_t *own = nccl_own(self->comm);
+    meeting_trades_t *told = &own->trades[self->number % 2];
+    told->count = 0;
+    for (unsigned t = 0; t < self->count; t++)
+        if (self->trades[t].sends)
+            told->sent[told->count++] =
+                (meeting_trade_t){self->trades[t].peer, self->trades[t].bytes};
+}
+
+/*  What is sent, one after the other. */
+static void give_trades(const collective_t *self, uint8_t *area)
+{
+    for (unsigned t = 0; t < self->count; t++)
+        if (self->trades[t].sends) {
+            memcpy(area, self->trades[t].at, self->trades[t].bytes);
+            area += self->trades[t].bytes;
+        } else {
+            memset(self->trades[t].at, POISON, self->trades[t].bytes);
+        }
+}
+
 /*  The area has been read by all that had its values two collectives ago. */
 static bool give(collective_t *self)
 {
@@ -92,8 +132,14 @@ static bool give(collective_t *self)
         return true;
     if (self->number > 2 && !all_have(comm, true, self->number - 2))
         return false;
-    memcpy(meeting_area(comm->meeting, comm->rank, self->number), self->from, self->bytes);
-    memset(self->to, POISON, self->bytes);
+    uint8_t *area = meeting_area(comm->meeting, comm->rank, self->number);
+    if (self->call.kind == TRADE) {
+        give_trades(self, area);
+        note_trades(self);
+    } else {
+        memcpy(area, self->from, self->bytes);
+        memset(self->to, POISON, result_bytes(self));
+    }
     nccl_own(comm)->calls[self->number % 2] = self->call;
     atomic_store(&nccl_own(comm)->gave, self->number);
     self->gave = true;
@@ -108,16 +154,65 @@ static void check_calls(const collective_t *self)
             nccl_violation("ranks %u and %u request different collectives", self->comm->rank, i);
 }
 
-static void take(collective_t *self)
+/*  The next thing that a rank sends to this one, after `*next_p`. */
+static const uint8_t *next_sent(const collective_t *self, unsigned rank, unsigned *next_p,
+                                size_t bytes)
+{
+    const meeting_trades_t *told =
+        &meeting_head(self->comm->meeting)->rank[rank].trades[self->number % 2];
+    const uint8_t *area = meeting_area(self->comm->meeting, rank, self->number);
+    for (unsigned t = 0; t < told->count; t++) {
+        bool mine = told->sent[t].peer == self->comm->rank && t >= *next_p;
+        if (mine && told->sent[t].bytes != bytes)
+            nccl_violation("rank %u receives %zu bytes, and rank %u sends others", self->comm->rank,
+                           bytes, rank);
+        if (mine) {
+            *next_p = t + 1;
+            return area;
+        }
+        area += told->sent[t].bytes;
+    }
+    nccl_violation("rank %u receives what rank %u does not send", self->comm->rank, rank);
+}
+
+static void take_trades(const collective_t *self)
+{
+    unsigned next[MEETING_RANKS] = {0};
+    for (unsigned t = 0; t < self->count; t++) {
+        const trade_t *trade = &self->trades[t];
+        if (!trade->sends)
+            memcpy(trade->at, next_sent(self, trade->peer, &next[trade->peer], trade->bytes),
+                   trade->bytes);
+    }
+}
+
+static void take_all(const collective_t *self)
+{
+    for (unsigned i = 0; i < self->comm->ranks; i++)
+        memcpy(self->to + i * self->bytes, meeting_area(self->comm->meeting, i, self->number),
+               self->bytes);
+}
+
+static void reduce_all(const collective_t *self)
 {
     ncclComm_t comm = self->comm;
     const element_t *element = element_of((ncclDataType_t)self->call.type);
-    check_calls(self);
     memcpy(self->to, meeting_area(comm->meeting, comm->ranks - 1, self->number), self->bytes);
     for (unsigned i = comm->ranks - 1; i-- > 0;)
         element->combine(self->to, meeting_area(comm->meeting, i, self->number), self->call.count,
                          (ncclRedOp_t)self->call.operation);
-    atomic_store(&nccl_own(comm)->took, self->number);
+}
+
+static void take(const collective_t *self)
+{
+    check_calls(self);
+    if (self->call.kind == TRADE)
+        take_trades(self);
+    else if (self->call.kind == ALL_GATHER)
+        take_all(self);
+    else
+        reduce_all(self);
+    atomic_store(&nccl_own(self->comm)->took, self->number);
 }
 
 /*  What was aborted ends, and leaves rubbish. */
@@ -143,41 +238,56 @@ static void end(work_t *work)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/*  The stream that work is put into. */
+static ncclResult_t find_stream(ncclComm_t comm, cudaStream_t handle, CUstream *stream_p)
+{
+    CUcontext context;
+    if (nccl_driver()->current(&context) != CUDA_SUCCESS || context != comm->context)
+        nccl_violation("a collective of rank %u while its device is not current", comm->rank);
+    if (nccl_driver()->stream(context, handle, stream_p) != CUDA_SUCCESS)
+        return nccl_say(ncclUnhandledCudaError, "invalid resource handle");
+    return ncclSuccess;
+}
+
+static ncclResult_t put(collective_t *self, CUstream stream)
+{
+    self->comm->holders++;
+    self->comm->unfinished++;
+    self->number = ++self->comm->requested;
+    self->never = ++requested == nccl_settings()->never;
+    nccl_driver()->put(stream, &self->work);
+    return nccl_delay(self->comm);
+}
+
 static ncclResult_t request(const void *from, void *to, const meeting_call_t *call, ncclComm_t comm,
                             cudaStream_t handle)
 {
-    CUcontext context;
     CUstream stream;
     ncclResult_t result = nccl_check(comm);
     const element_t *element = element_of((ncclDataType_t)call->type);
     if (result != ncclSuccess)
         return result;
-    if (element == NULL)
+    if (element == NULL || (call->kind == ALL_REDUCE && element->combine == NULL))
         return nccl_say(ncclInvalidArgument, "invalid type %d", (int)call->type);
     size_t bytes = call->count * element->size;
+    size_t results = bytes * (call->kind == ALL_GATHER ? comm->ranks : 1);
     if (bytes > MEETING_AREA)
         nccl_violation("%zu bytes at a time; this library has room for %d", bytes, MEETING_AREA);
-    if (nccl_driver()->current(&context) != CUDA_SUCCESS || context != comm->context)
-        nccl_violation("a collective of rank %u while its device is not current", comm->rank);
-    if (nccl_driver()->stream(context, handle, &stream) != CUDA_SUCCESS)
-        return nccl_say(ncclUnhandledCudaError, "invalid resource handle");
+    result = find_stream(comm, handle, &stream);
+    if (result != ncclSuccess)
+        return result;
     collective_t *self = calloc(1, sizeof *self);
     *self = (collective_t){
         .work = {.name = "a collective",
-                 .touches = {{(uintptr_t)from, bytes, false}, {(uintptr_t)to, bytes, true}},
+                 .touches = {{(uintptr_t)from, bytes, false}, {(uintptr_t)to, results, true}},
                  .run = run,
                  .end = end},
         .comm = comm,
-        .number = ++comm->requested,
         .call = *call,
-        .from = nccl_driver()->memory_at(context, (uintptr_t)from, bytes, "a collective"),
-        .to = nccl_driver()->memory_at(context, (uintptr_t)to, bytes, "a collective"),
-        .bytes = bytes,
-        .never = ++requested == nccl_settings()->never};
-    comm->holders++;
-    comm->unfinished++;
-    nccl_driver()->put(stream, &self->work);
-    return nccl_delay(comm);
+        .from = nccl_driver()->memory_at(comm->context, (uintptr_t)from, bytes, "a collective"),
+        .to = nccl_driver()->memory_at(comm->context, (uintptr_t)to, results, "a collective"),
+        .bytes = bytes};
+    return put(self, stream);
 }
 
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type,
@@ -185,4 +295,118 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataTyp
 {
     const meeting_call_t call = {ALL_REDUCE, (uint64_t)type, (uint64_t)operation, count};
     NCCL_CALL(ncclAllReduce, request(from, to, &call, comm, stream));
+}
+
+ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream)
+{
+    const meeting_call_t call = {ALL_GATHER, (uint64_t)type, 0, count};
+    NCCL_CALL(ncclAllGather, request(from, to, &call, comm, stream));
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/*  That this thread is in. */
+static _Thread_local struct {
+    bool begun;
+    collective_t *work; /* NULL: nothing was requested in it */
+    CUstream stream;
+} group;
+
+static ncclResult_t begin_group(void)
+{
+    if (group.begun)
+        nccl_violation("a group in a group, which this library does not know");
+    group.begun = true;
+    group.work = NULL;
+    return ncclSuccess;
+}
+
+/*  The work of a group counts what one rank has from its lowest to its highest address as touched. */
+static void widen(touch_t *touch, uintptr_t at, size_t bytes, bool writes)
+{
+    uintptr_t end = touch->at + touch->bytes;
+    if (touch->bytes == 0) {
+        *touch = (touch_t){at, bytes, writes};
+        return;
+    }
+    uintptr_t first = at < touch->at ? at : touch->at;
+    end = at + bytes > end ? at + bytes : end;
+    *touch = (touch_t){first, end - first, writes};
+}
+
+static ncclResult_t trade(uintptr_t at, size_t bytes, int peer, bool sends, ncclComm_t comm,
+                          cudaStream_t handle)
+{
+    if (!group.begun)
+        nccl_violation("rank %u sends or receives outside of a group", comm->rank);
+    ncclResult_t result = group.work == NULL ? nccl_check(comm) : ncclSuccess;
+    if (result != ncclSuccess)
+        return result;
+    if (peer < 0 || (unsigned)peer >= comm->ranks)
+        return nccl_say(ncclInvalidArgument, "invalid peer %d", peer);
+    if (group.work == NULL) {
+        result = find_stream(comm, handle, &group.stream);
+        if (result != ncclSuccess)
+            return result;
+        group.work = calloc(1, sizeof *group.work);
+        *group.work = (collective_t){.work = {.name = "a group", .run = run, .end = end},
+                                     .comm = comm,
+                                     .call = {.kind = TRADE}};
+    }
+    collective_t *self = group.work;
+    if (self->comm != comm || self->count == TRADES)
+        nccl_violation("a group of several communicators, or of more than %d calls", TRADES);
+    widen(&self->work.touches[sends ? 0 : 1], at, bytes, !sends);
+    self->bytes += sends ? bytes : 0;
+    if (self->bytes > MEETING_AREA)
+        nccl_violation("%zu bytes at a time; this library has room for %d", self->bytes,
+                       MEETING_AREA);
+    self->trades[self->count++] =
+        (trade_t){(unsigned)peer, nccl_driver()->memory_at(comm->context, at, bytes, "a group"),
+                  bytes, sends};
+    return ncclSuccess;
+}
+
+static ncclResult_t end_group(void)
+{
+    if (!group.begun)
+        nccl_violation("a group ends that has not begun");
+    group.begun = false;
+    return group.work != NULL ? put(group.work, group.stream) : ncclSuccess;
+}
+
+static size_t size_of(ncclDataType_t type)
+{
+    const element_t *element = element_of(type);
+    return element != NULL ? element->size : 0;
+}
+
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream)
+{
+    NCCL_CALL(ncclSend, trade((uintptr_t)from, count * size_of(type), peer, true, comm, stream));
+}
+
+ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream)
+{
+    NCCL_CALL(ncclRecv, trade((uintptr_t)to, count * size_of(type), peer, false, comm, stream));
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+    NCCL_CALL(ncclGroupStart, begin_group());
+}
+
+/*  It ends the group even if it fails. */
+ncclResult_t ncclGroupEnd(void)
+{
+    ncclResult_t result = nccl_begin(CALL_ncclGroupEnd);
+    if (result != ncclSuccess) {
+        free(group.work);
+        group.begun = false;
+        return nccl_end(result);
+    }
+    return nccl_end(end_group());
 }

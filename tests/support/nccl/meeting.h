@@ -20,12 +20,23 @@ typedef struct {
     uint64_t kind, type, operation, count;
 } meeting_call_t;
 
+/*  What a member sends in a group: the peer, and how much. */
+typedef struct {
+    uint64_t peer, bytes;
+} meeting_trade_t;
+
+typedef struct {
+    uint64_t count;
+    meeting_trade_t sent[64];
+} meeting_trades_t;
+
 typedef struct {
     _Atomic uint64_t joined;     /* 1: it is there */
     unsigned char device[16];    /* the uuid of its device */
     _Atomic uint64_t gave, took; /* so many collectives: its values are there; it has the result */
     _Atomic uint64_t aborted;    /* 1: what it gave is gone */
     meeting_call_t calls[2];     /* of the last two collectives */
+    meeting_trades_t trades[2];
 } meeting_rank_t;
 
 typedef struct {
