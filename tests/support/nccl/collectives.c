@@ -365,7 +365,7 @@ static ncclResult_t trade(uintptr_t at, size_t bytes, int peer, bool sends, nccl
     self->trades[self->count++] =
         (trade_t){(unsigned)peer, nccl_driver()->memory_at(comm->context, at, bytes, "a group"),
                   bytes, sends};
-    return ncclSuccess;
+    return self->count % 2 == 1 ? ncclInProgress : ncclSuccess;
 }
 
 static ncclResult_t end_group(void)
