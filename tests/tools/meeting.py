@@ -444,11 +444,12 @@ def test_a_second_process_of_a_run_that_is_under_way_is_told_who_leads(folder):
     path = graph(folder)
     path.write_text(path.read_text().replace('.npy"}}', '.npy"}}, epochs: forever'))
     for job, top in ({}, ""), ({"TUNDISH_JOB": f"{NUMBER}.late"}, ""), ({}, f"port: {free_port()}\n"):
-        over = overlay(folder, top=top)
-        runs = begin([TUNDISH, "run", path, over], by_hand(2, **job))
+        over = overlay(folder, ', devices: {feed: ["sim:0"]}', top)
+        words = [TUNDISH, "run", path, over, "--set", "feed.sim.latency=20ms"]
+        runs = begin(words, by_hand(2, **job))
         while "epoch" not in runs[0].stdout.readline():
             assert runs[0].poll() is None, end(runs)
-        late = end(begin([TUNDISH, "run", path, over], by_hand(2, **job)))
+        late = end(begin(words, by_hand(2, **job)))
         same([code for code, _, _ in late], [75, 75], late)
         holds(late[0][2], "two processes have rank 0: the run is under way, which ", "came later: start each rank once")
         holds(late[1][2], "rank 1 (127.0.0.1) came too late: the run is under way, which ")
@@ -456,7 +457,7 @@ def test_a_second_process_of_a_run_that_is_under_way_is_told_who_leads(folder):
             holds(err, f"{leads('node0')} 127.0.0.1:")
             same(err.count("\n"), 1, err)
         if job:  # another job of the same graph has nothing to do with it
-            other = begin([TUNDISH, "run", path, over], by_hand(2, TUNDISH_JOB=f"{NUMBER}.other"))
+            other = begin(words, by_hand(2, TUNDISH_JOB=f"{NUMBER}.other"))
             while "epoch" not in other[0].stdout.readline():
                 assert other[0].poll() is None, end(other)
             other[1].terminate()
