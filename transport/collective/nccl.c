@@ -359,6 +359,8 @@ static void free_thread(nccl_thread_t *thread)
 {
     tnd_nccl_member_close(&thread->member);
     tnd_nccl_tree_free(thread);
+    free(thread->entries);
+    free(thread->entry_first);
     free(thread->totals);
     free(thread->inputs);
     free(thread->outs);

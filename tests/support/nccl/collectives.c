@@ -249,14 +249,16 @@ static ncclResult_t find_stream(ncclComm_t comm, cudaStream_t handle, CUstream *
     return ncclSuccess;
 }
 
+/*  The stream may do the work at once, and frees it. */
 static ncclResult_t put(collective_t *self, CUstream stream)
 {
-    self->comm->holders++;
-    self->comm->unfinished++;
-    self->number = ++self->comm->requested;
+    ncclComm_t comm = self->comm;
+    comm->holders++;
+    comm->unfinished++;
+    self->number = ++comm->requested;
     self->never = ++requested == nccl_settings()->never;
     nccl_driver()->put(stream, &self->work);
-    return nccl_delay(self->comm);
+    return nccl_delay(comm);
 }
 
 static ncclResult_t request(const void *from, void *to, const meeting_call_t *call, ncclComm_t comm,
