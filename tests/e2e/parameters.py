@@ -14,7 +14,7 @@ import time
 import numpy
 
 from named import in_folder, run_named
-from run import BUILD, TUNDISH, free_port, tundish
+from run import BUILD, ROOT, TUNDISH, free_port, tundish
 
 ENV = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
 ROWS, SIZE, EPOCHS, NUMBERS, STALENESS = 83, 8, 3, 3, 4
@@ -266,6 +266,14 @@ def test_bad_input_is_named_with_its_place(folder):
     numpy.save(folder / "initial.npy", numpy.zeros(5, numpy.float32))
     graph = folder / "graph-2-1.yaml"
     refused("initial.npy has 5 f32, but `count` is 4 f32", "run", graph, expect=1)
+
+
+def test_a_program_is_told_that_it_cannot_pull(folder):
+    program = "import sys, tundish\nfor batch in tundish.feed(sys.argv[1]): print(batch)"
+    env = {**os.environ, **ENV, "PYTHONPATH": str(ROOT / "tools/python"), "TUNDISH_LIBRARY": str(BUILD / "libtundish.so")}
+    done = subprocess.run([sys.executable, "-c", program, str(made(folder))], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stdout == "", done
+    assert "its plugin runs each step where a replica is free, and a program cannot pull steps" in done.stderr, done.stderr
 
 
 def test_explain_names_the_strategy(folder):
