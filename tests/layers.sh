@@ -10,7 +10,7 @@ cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
     runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core/parameters runtime/core runtime/core/host
     runtime/text runtime/notes runtime/option runtime/topology
-    runtime/timing runtime/pages runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/posts runtime/interface runtime/feed/slots runtime/feed runtime/resources runtime/meeting
+    runtime/timing runtime/pages runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/posts runtime/interface runtime/feed/slots runtime/feed/values runtime/feed runtime/resources runtime/meeting
     runtime/host
     transport transport/inproc transport/zmq transport/cuda transport/nccl transport/device transport/collective transport/hub
     actors/file actors/text actors/stored actors/optimizer actors/source actors/source/sample actors/quarantine actors/example actors/image actors/expression actors/python actors/op actors/op/number actors/op/image actors/op/text actors/op/python actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine actors/source/python actors/adapt actors/parameters

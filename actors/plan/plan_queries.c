@@ -36,6 +36,12 @@ uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain)
     return i;
 }
 
+uint32_t tnd_plan_keeper(const tnd_plan_t *plan, uint32_t chain)
+{
+    return tnd_plan_is_dealt(plan, chain) ? tnd_plan_parameters(plan, chain)
+                                          : plan->chains[chain].carriers[0].instance;
+}
+
 uint32_t tnd_plan_parameters(const tnd_plan_t *plan, uint32_t chain)
 {
     uint32_t i = 0;

@@ -13,6 +13,8 @@
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane);
 uint32_t tnd_plan_parameters(const tnd_plan_t *plan, uint32_t chain);
 uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
+/*  Who writes the model of a chain with a feeder: what holds its parameters, or its first feeder. */
+uint32_t tnd_plan_keeper(const tnd_plan_t *plan, uint32_t chain);
 
 /*  How the lanes of a chain feed replicas, and what they give if they are apart. */
 tnd_lane_feed_t tnd_plan_feed(const tnd_plan_t *plan, uint32_t chain);

@@ -10,7 +10,7 @@
 #include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
-#include "runtime/feed/device_values.h"
+#include "runtime/feed/values/device_values.h"
 
 static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config,
                                    const tnd_schema_t *schema)

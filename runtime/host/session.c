@@ -177,24 +177,19 @@ static tnd_status_t check_arrays(const tnd_plan_t *plan, uint32_t host, tnd_erro
     return TND_OK;
 }
 
-static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, uint64_t *count_p,
-                                        tnd_error_t *error)
+/*  What this machine must have for the host; *count_p: descriptors. */
+static tnd_status_t check_resources(const tnd_plan_t *plan, uint32_t host, uint64_t *count_p,
+                                    tnd_error_t *error)
 {
     tnd_descriptors_t needed;
     tnd_error_t why;
+    TND_TRY(check_arrays(plan, host, error));
+    TND_TRY(tnd_threads_check(plan, host, error));
     tnd_descriptors_count(&needed, plan, host, &tnd_network->cost);
     *count_p = needed.total;
     if (tnd_open_files_reserve(needed.total, &why) == TND_OK)
         return TND_OK;
     return tnd_fail(error, "host %s cannot start: %s", plan->hosts[host].name, why.text);
-}
-
-static tnd_status_t check_resources(const tnd_plan_t *plan, uint32_t host, uint64_t *descriptors_p,
-                                    tnd_error_t *error)
-{
-    TND_TRY(check_arrays(plan, host, error));
-    TND_TRY(tnd_threads_check(plan, host, error));
-    return reserve_descriptors(plan, host, descriptors_p, error);
 }
 
 /*  A file that reaches the limit of its size is an error of the write, not the end of the program. */

@@ -502,9 +502,8 @@ TND_API tnd_values_t tnd_replica_values(tnd_replica_t *replica, const char *name
  *  that option, the number of rows.
  *  Errors: negative, after tnd_replica_error, if a weight is negative or not a number. */
 TND_API double tnd_replica_weight(tnd_replica_t *replica, const char *reducer);
-/*  Posts a mean with a weight of the step's own, such as its number of tokens: at least 0, and at
- *  most the largest f32 (of f64: the largest f64) divided by the number of replicas.
- *  A replica of weight 0 does not contribute. */
+/*  Posts a mean with a weight of the step's own, such as its number of tokens: at least 0, and at most the largest
+ *  f32 (of f64: the largest f64) divided by the number of replicas.  One of weight 0 does not contribute. */
 TND_API tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer,
                                       tnd_dtype_t dtype, void *data, size_t count, double weight);
 /*  The same with the result in `out`, as tnd_replica_reduce_to. */
@@ -548,11 +547,10 @@ TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *redu
 #define TND_ALL_REPLICAS UINT32_MAX
 TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                          size_t *count_p);
-/*  In a step: what this replica has posted is reduced between hosts while the step goes on, which leaves that
- *  memory alone until `apply` runs.  All replicas of the run call it after the same postings, for each MiB or
- *  more; the bits are the same.  Through NCCL, for gathers and what follows them, after values on a device, with
- *  `accumulate`, in `apply` and without rows it does nothing.  Errors: TND_FAILED outside of steps, or when the
- *  run has ended. */
+/*  In a step: what this replica has posted is reduced between hosts while the step goes on, which leaves it alone
+ *  until `apply` runs.  All replicas call it after the same postings, for each MiB or more; the bits are the same.
+ *  Through NCCL, for gathers and all after them, after values on a device, with `accumulate`, in `apply` and
+ *  without rows it does nothing.  Errors: TND_FAILED outside of steps, or when the run has ended. */
 TND_API tnd_status_t tnd_replica_begin(tnd_replica_t *replica);
 /*  In `apply`: waits until the results of posting `posting` of this replica, and of those before it, are
  *  there; the first posting of the step, or of the last call of `apply`, is number 0.  For `apply: early`

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric/half.h"
-#include "runtime/feed/device_values.h"
+#include "runtime/feed/values/device_values.h"
 #include "runtime/posts/tensor.h"
 
 enum { REDUCER = 1, FIRST_FEEDER = 10 };

@@ -3,8 +3,8 @@
 
 Usage: nccl_deaths.py [--deaths N] [--within SECONDS] [--seed SEED] [NAME...]; without a name it lists them.  The
 library is that of tests/support.  Each member dies N times.  The survivor ends within SECONDS of the death, and names
-the member; the run resumes, its losses and stream are those of a run without faults, and no file but the
-pages of the dead remains.
+the member; the run resumes, its losses and stream are those of a run without faults, and of files only
+the pages of members that died remain.
 By hand, on a quiet machine:
 
   nccl_deaths.py --deaths 20 --within 3 all

@@ -112,6 +112,13 @@ def test_the_parameters_are_those_of_a_plain_loop(folder):
             assert len(outcome.metrics) == STEPS and all("loss" in line for line in outcome.metrics)
 
 
+def test_the_host_of_the_parameters_saves_them(folder):
+    """Also where the first replica is on another host."""
+    saved = folder / "model.npy"
+    tundish("up", made(folder, 2), hosts(folder, "bc"), "--save", saved, env=ENV)
+    assert numpy.array_equal(numpy.load(saved), plain(folder)), (numpy.load(saved), plain(folder))
+
+
 def test_any_number_of_replicas_and_hosts_has_the_same_bits(folder):
     base = tundish("run", made(folder, optimizer=ADAM), env=ENV)
     for replicas, feeders in (1, "b"), (2, "bc"), (4, "abc"):

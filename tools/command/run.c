@@ -67,8 +67,7 @@ typedef struct {
 /*  After a second Ctrl-C, the time for an orderly end; a step or a source may never return. */
 static const uint64_t leave_wait_ns = 500000000;
 
-/*  The same time for processes of a launcher that have met but are not all connected: those that hear of no drain
- *  would wait for this one. */
+/*  Not all processes of a launcher are connected: those that hear of no drain would wait. */
 static const uint64_t join_wait_ns = 5000000000;
 
 /*  A start that takes longer is reported. */
@@ -497,17 +496,15 @@ static int perform(run_t *run, tnd_graph_t *graph)
 static int check_save(const run_t *run)
 {
     const char *path = run->options->save;
-    const tnd_chain_plan_t *first = &run->plan->chains[0];
     tnd_output_t output;
     tnd_error_t error;
     struct stat is;
     if (path == NULL)
         return TND_EXIT_OK;
-    if (first->feeder == NULL || !tnd_load_steps(run->plan, 0))
+    if (run->plan->chains[0].feeder == NULL || !tnd_load_steps(run->plan, 0))
         return tnd_usage_error("run", "--save: no step of this graph has a model");
     bool dealt = tnd_plan_is_dealt(run->plan, 0);
-    uint32_t keeper = dealt ? tnd_plan_parameters(run->plan, 0) : first->carriers[0].instance;
-    uint32_t host = run->plan->instances[keeper].host;
+    uint32_t host = run->plan->instances[tnd_plan_keeper(run->plan, 0)].host;
     if (host != run->host)
         return tnd_usage_error("run", "--save is for host '%s': it %s", run->plan->hosts[host].name,
                                dealt ? "holds the parameters" : "carries the first replica");
@@ -577,15 +574,14 @@ static bool may_start(const run_t *run)
 /*  All processes of a launcher have the same command line: each writes only its own outputs. */
 static void take_own_outputs(const run_t *run, tnd_run_options_t *options)
 {
-    const tnd_chain_plan_t *first = &run->plan->chains[0];
     if (run->launch.launcher == NULL)
         return;
     if (run->host != 0) {
         options->report = options->metrics = NULL;
         options->json = false;
     }
-    if (first->feeder != NULL &&
-        run->plan->instances[first->carriers[0].instance].host != run->host)
+    if (run->plan->chains[0].feeder != NULL &&
+        run->plan->instances[tnd_plan_keeper(run->plan, 0)].host != run->host)
         options->save = NULL;
 }
 
@@ -777,10 +773,10 @@ const tnd_command_t tnd_command_run = {
         "evaluates each that it adds, in a process each, until it has ended.  The name of such a\n"
         "run is NAME-evaluate; its output files are those of the last one.\n"
         "\n"
-        "--save FILE writes the model of the first chain, as `save` of its step defines, when\n"
-        "the run is done or drained; all replicas have the same model.  The file is written\n"
-        "whole or not at all, on the host with the first replica.  Its hash is the model\n"
-        "digest.\n"
+        "--save FILE writes the model of the first chain, as `save` of its step defines, when the\n"
+        "run is done or drained; all replicas have the same one.  The file is written whole or "
+        "not\n"
+        "at all, on the host with the first replica.  Its hash is the model digest.\n"
         "\n"
         "A feeder without `step:` discards its batches: this measures the pipeline's speed.\n"
         "\n"

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/checkpoint/store.h"
@@ -490,10 +491,9 @@ static int up_graph(const tnd_request_t *request)
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && check_resources(graph)) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
-        const tnd_chain_plan_t *first = &plan->chains[0];
         bool local = true;
-        if (first->feeder != NULL) {
-            uint32_t host = plan->instances[first->carriers[0].instance].host;
+        if (plan->chains[0].feeder != NULL) {
+            uint32_t host = plan->instances[tnd_plan_keeper(plan, 0)].host;
             up.saver = plan->hosts[host].name;
             local = tnd_machine_has(plan->hosts[host].address);
         }

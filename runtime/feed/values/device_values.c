@@ -1,5 +1,5 @@
-/*  runtime/feed/device_values.c - values that replicas post in the memory of their devices. */
-#include "runtime/feed/device_values.h"
+/*  runtime/feed/values/device_values.c - values that replicas post in the memory of their devices. */
+#include "runtime/feed/values/device_values.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/*  runtime/feed/device_values.h - values that replicas post in the memory of their devices.
+/*  runtime/feed/values/device_values.h - values that replicas post in the memory of their devices.
  *
  *  A collective reads the host's memory.  This one is around another, and gives it such values in chunks: the
  *  replicas of a device are added there first, what they make is copied out, the other collective reduces it,
@@ -10,8 +10,8 @@
  *  Memory: TND_DEVICE_VALUES_CHUNKS chunks of a device, allocated when its replicas first post such values.
  *
  *  Threads, errors: those of runtime/interface/collective.h. */
-#ifndef TND_RUNTIME_FEED_DEVICE_VALUES_H
-#define TND_RUNTIME_FEED_DEVICE_VALUES_H
+#ifndef TND_RUNTIME_FEED_VALUES_DEVICE_VALUES_H
+#define TND_RUNTIME_FEED_VALUES_DEVICE_VALUES_H
 
 #include "runtime/interface/collective.h"
 
