@@ -263,6 +263,8 @@ def test_bad_input_is_named_with_its_place(folder):
              lambda text: text.replace("kind: feeder,", "kind: feeder, accumulate: 2,"))
     validate("cannot be checkpointed", lambda text: text.replace(
         "    count: 4", "    order: arrival\n    count: 4") + f"checkpoint: {{dir: {folder}/kept}}\n")
+    refused("`parameters` has `order: arrival`, which gives other bits in each run", "chaos", made(folder, 2), "--set",
+            "params.order=arrival", expect=78)
     for wrong, text in ((1, "it pushed 3 f32 to `params`, which holds 4 f32"),
                         (2, "number 1 of the gradient that it pushed to `params` is nan"),
                         (3, "it pushed a second gradient to `params`"),

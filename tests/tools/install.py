@@ -82,7 +82,8 @@ def test_what_is_installed_is_public(folder):
     stage = staged(folder)
     headers = [str(path.relative_to(stage)) for path in stage.rglob("*.h")]
     same(sorted(name for name in headers if name.startswith("include")), [
-        "include/tundish/device_values.h", "include/tundish/tundish.h", "include/tundish/types.h"])
+        "include/tundish/device_values.h", "include/tundish/parameters.h", "include/tundish/tundish.h",
+        "include/tundish/types.h"])
     library = config_folder(stage, "libtundish.so")
     assert (library / "libtundish.so.0").exists()
     assert (library / "tundish" / "mlp.so").exists() and (library / "tundish" / "operation.so").exists()

@@ -423,12 +423,15 @@ static int perform(chaos_t *chaos)
 
 static int check_order(const chaos_t *chaos)
 {
-    if (tnd_reduction_is_reproducible(chaos->sandbox.plan))
+    const tnd_plan_t *plan = chaos->sandbox.plan;
+    if (tnd_reduction_is_reproducible(plan))
         return TND_EXIT_OK;
-    tnd_complain(
-        "chaos",
-        "a reducer has `order: any`, or parameters `order: arrival`, which gives other bits "
-        "in each run, and models are compared here: write `order: tree` or `order: steps`");
+    bool dealt = tnd_plan_is_dealt(plan, 0);
+    tnd_complain("chaos",
+                 "%s, which gives other bits in each run, and models are compared here: write "
+                 "`order: %s`",
+                 dealt ? "`parameters` has `order: arrival`" : "a reducer has `order: any`",
+                 dealt ? "steps" : "tree");
     return TND_EXIT_TOPOLOGY;
 }
 
