@@ -64,18 +64,18 @@ static void check_table(const tnd_table_t *table)
         check_option(table, i);
 }
 
-/*  A kind handles exactly the messages that messages.def sends to its role; that of feeders is another one where
- *  whole batches are dealt. */
+/*  A kind handles exactly the messages that messages.def sends to its roles. */
 static void check_accepts(const tnd_kind_spec_t *kind)
 {
-    uint16_t parties = TND_PARTY(kind->role);
+    /* A feeder whose steps are dealt plays another role. */
+    uint16_t roles = TND_PARTY(kind->role);
     if (kind->role == TND_ROLE_FEEDER)
-        parties |= TND_PARTY(TND_ROLE_REPLICA);
+        roles |= TND_PARTY_REPLICA;
     for (uint32_t m = 0; m < TND_MSG_KINDS; m++) {
         uint16_t receivers = 0;
         for (size_t r = 0; r < TND_ROUTES_MAX; r++)
             receivers |= tnd_msg_specs[m].routes[r].receivers;
-        cr_expect_eq(kind->accepts >> m & 1, (receivers & parties) != 0, "%s and %s",
+        cr_expect_eq(kind->accepts >> m & 1, (receivers & roles) != 0, "%s and %s",
                      kind->table.name, tnd_msg_specs[m].name);
     }
 }
