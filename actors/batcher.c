@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actors/batcher/bucket_batches.h"
+#include "actors/batcher/declared_batches.h"
 #include "actors/batcher/packed_batches.h"
 #include "actors/op/ops.h"
 #include "actors/plan/batcher_check.h"
@@ -69,39 +70,9 @@ static tnd_status_t batcher_derive(const tnd_plan_t *plan, const tnd_instance_t 
                                    tnd_guarded_call_t *call, tnd_stream_t *stream,
                                    tnd_error_t *error)
 {
-    const tnd_batcher_options_t *options = instance->options;
-    uint32_t column;
-    (void)plan, (void)call;
-    if (options->bucket != NULL) {
-        TND_TRY(tnd_plan_buckets_column(options->bucket, &stream->fed.schema, &column, error));
-        stream->measured = column + 1;
-    }
-    stream->joined = stream->fed;
-    if (options->pack != NULL) {
-        TND_TRY(tnd_plan_pack_schema(options->pack, &stream->joined.schema, &stream->fed.schema,
-                                     error));
-        stream->measured =
-            (uint32_t)tnd_schema_find(&stream->joined.schema, options->pack->column) + 1;
-    }
-    stream->spans = options->span_epochs;
-    stream->batch_ragged = options->bytes;
-    if (!tnd_plan_copies(options) && options->take != UINT64_MAX &&
-        __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
-        stream->batched = 0;
-    return TND_OK;
-}
-
-static tnd_status_t batcher_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
-                                 tnd_error_t *error)
-{
-    const tnd_batcher_options_t *options = instance->options;
-    for (uint32_t c = 0; c < stream->fed.schema.count; c++) {
-        uint64_t value;
-        if (stream->fed.schema.columns[c].ragged)
-            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(options),
-                                  &stream->fed.schema.columns[c], &value, error));
-    }
-    return TND_OK;
+    (void)call;
+    return tnd_batches_declare(instance->options, plan->chains[instance->chain].replicas, stream,
+                               error);
 }
 
 static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
@@ -132,7 +103,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     config->order.workers_max = batcher->workers.count;
     config->feeders = batcher->carriers.ids;
     batcher->bucketed = options->bucket != NULL;
-    tnd_apart_t apart = tnd_plan_apart(plan, options);
+    tnd_apart_t apart = tnd_plan_apart(batcher->stream);
     batcher->held =
         batcher->bucketed || (config->feed == TND_FEED_APART && tnd_apart_period(&apart) > 0);
     batcher->silent = config->feed == TND_FEED_PIECES && lane > 0;
@@ -695,7 +666,6 @@ const tnd_kind_t tnd_kind_batcher = {
     .check = tnd_batcher_check,
     .derive = batcher_derive,
     .budget = tnd_lane_window_budget,
-    .fits = batcher_fits,
     .estimate_memory = tnd_batcher_memory,
     .credit = batcher_credit,
     .init = batcher_init,

@@ -621,7 +621,7 @@ static void cache_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p
 /*  A pass is also complete if only rows after the last batch were not read. */
 static void publish_pass(const cache_t *cache)
 {
-    uint64_t batched = cache->stream->batched;
+    uint64_t batched = cache->stream->batch.positions;
     tnd_error_t why;
     if (cache->stream->lanes == 1 && batched > 0 &&
         tnd_sample_writer_covers(cache->writer, batched))

@@ -103,6 +103,14 @@ static tnd_status_t check_draws(const tnd_preprocessor_options_t *options, const
     return TND_OK;
 }
 
+static bool reshapes(const tnd_part_list_t *ops)
+{
+    for (size_t i = 0; i < ops->count; i++)
+        if ((tnd_op_spec_of(ops->items[i].table)->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+            return true;
+    return false;
+}
+
 static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instance_t *instance,
                                         tnd_guarded_call_t *call, tnd_stream_t *stream,
                                         tnd_error_t *error)
@@ -127,6 +135,7 @@ static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instan
     stream->fed.numeric =
         stream->fed.numeric * UINT64_C(0x9e3779b97f4a7c15) ^ tnd_chain_probe(chain);
     stream->work.caps |= tnd_chain_caps(chain);
+    stream->work.reshapes = stream->work.reshapes || reshapes(&options->ops);
     stream->work.tables += tnd_chain_loaded(chain);
     stream->work.decoding += tnd_chain_decoding(chain);
     tnd_chain_close(&chain);

@@ -160,6 +160,7 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
     const tnd_source_spec_t *source = tnd_source_spec_of(options->source.table);
     stream->sized = source->custom == NULL && tnd_source_of(source)->sizes != NULL &&
                     !stream->sequential && tnd_schema_ragged(&stream->read.schema) > 0;
+    stream->custom = source->custom != NULL;
     stream->budget = 0;
     return check_window(stream, error);
 }
@@ -329,7 +330,8 @@ static bool checks_late(const tnd_actor_t *self, const tnd_reader_options_t *opt
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
     return options->on_error == TND_BAD_STOP &&
-           tnd_lane_window_feeders_only(plan, tnd_plan_batcher(plan, own->chain, own->lane));
+           tnd_lane_window_feeders_only(plan, tnd_plan_batcher(plan, own->chain, own->lane),
+                                        tnd_actor_stream(self));
 }
 
 static void send_note(tnd_actor_t *self, tnd_log_level_t level, const char *text)

@@ -31,11 +31,10 @@ typedef struct {
 static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
                                  tnd_error_t *error)
 {
-    const tnd_reducer_options_t *options = instance->options;
     const tnd_collective_ops_t *ops;
     int column;
-    TND_TRY(tnd_reduction_through(options, &ops, error));
-    return tnd_reduction_weight_column(options, &stream->fed.schema, &column, error);
+    TND_TRY(tnd_reduction_through(instance, &ops, error));
+    return tnd_reduction_weight_column(instance, &stream->fed.schema, &column, error);
 }
 
 static void reducer_check(const tnd_instance_t *own, const tnd_plan_t *plan,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "actors/feeder/step_reports.h"
-#include "actors/plan/buckets.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
@@ -186,40 +185,28 @@ void tnd_feeder_plan_check_collective(const tnd_instance_t *own, const tnd_plan_
     }
 }
 
-static uint64_t rows_of(const tnd_plan_t *plan, const tnd_instance_t *own,
-                        const tnd_batcher_options_t *batcher)
+tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_stream_t *stream)
 {
-    uint64_t size = tnd_plan_batch_size(batcher);
-    if (batcher->deal == TND_DEAL_WHOLE)
-        return size;
-    return tnd_split_rows((tnd_split_t)batcher->split, size, size,
-                          plan->chains[own->chain].replicas, 0);
-}
-
-tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tnd_instance_t *own,
-                                                const tnd_batcher_options_t *batcher,
-                                                const tnd_stream_t *stream)
-{
+    const tnd_stream_batch_t *batch = &stream->batch;
     return (tnd_slot_layout_config_t){
         .schema = &stream->fed.schema,
-        .rows_max = rows_of(plan, own, batcher),
-        .form = batcher->ragged == TND_RAGGED_PACK              ? TND_SLOT_PACKED
-                : batcher->bytes > 0 || batcher->bucket != NULL ? TND_SLOT_PADDED
-                                                                : TND_SLOT_SPREAD,
-        .ragged_max = tnd_plan_ragged_most(
-            batcher, &stream->fed.schema,
-            batcher->deal == TND_DEAL_WHOLE ? 1 : plan->chains[own->chain].replicas),
+        .rows_max = batch->share,
+        .form = batch->packs        ? TND_SLOT_PACKED
+                : batch->pads_least ? TND_SLOT_PADDED
+                                    : TND_SLOT_SPREAD,
+        .ragged_max = batch->ragged_part,
+        .bounded = batch->bounded,
+        .deciding = batch->deciding,
+        .bounds = batch->bounds,
+        .bound_count = batch->bound_count,
     };
 }
 
-uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
-                                        const tnd_batcher_options_t *batcher,
-                                        const tnd_stream_t *stream)
+uint32_t tnd_feeder_plan_gather_threads(const tnd_instance_t *own, const tnd_stream_t *stream)
 {
     const tnd_feeder_options_t *options = own->options;
-    uint64_t rows = rows_of(plan, own, batcher) * own->replica_count;
-    return tnd_gather_threads(options->gather,
-                              tnd_plan_batch_bytes(batcher, &stream->fed.schema, rows));
+    uint64_t rows = stream->batch.share * own->replica_count;
+    return tnd_gather_threads(options->gather, tnd_plan_batch_bytes(stream, rows));
 }
 
 /*  Other chains are left out. */
@@ -346,11 +333,10 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
     uint32_t batcher = tnd_plan_batcher(plan, own->chain, 0);
     if (batcher == plan->instance_count)
         return;
-    const tnd_batcher_options_t *cut = plan->instances[batcher].options;
-    tnd_slot_layout_config_t config = tnd_feeder_plan_layout(plan, own, cut, stream);
+    tnd_slot_layout_config_t config = tnd_feeder_plan_layout(stream);
     tnd_slot_layout_t layout = tnd_slot_layout_of(&config);
     uint64_t rows = config.rows_max;
-    bool dealt = cut->deal == TND_DEAL_WHOLE;
+    bool dealt = stream->batch.dealt;
     uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream) + (dealt ? 1 : 0);
     uint64_t spare = dealt ? 0 : options->spare;
     uint64_t slot_bytes =
@@ -362,20 +348,20 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
     tnd_memory_estimate_add_allowed(estimate, own->name, "spare", spare * slot_bytes,
                                     "%" PRIu64 " spare batches, for tensors of earlier steps",
                                     spare);
-    uint32_t threads = tnd_feeder_plan_gather_threads(plan, own, cut, stream);
+    uint32_t threads = tnd_feeder_plan_gather_threads(own, stream);
     if (threads > 1)
         tnd_memory_estimate_add(estimate, own->name, tnd_gatherers_bytes(),
                                 "the parts that %" PRIu32 " threads gather", threads);
     estimate->threads += threads - 1;
     uint64_t batch = own->replica_count * rows;
-    uint64_t coming = (depth + spare) * (tnd_plan_batch_bytes(cut, &stream->fed.schema, batch) +
+    uint64_t coming = (depth + spare) * (tnd_plan_batch_bytes(stream, batch) +
                                          batch * tnd_schema_list_bytes(&stream->fed.schema));
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to != index || edge->transport != TND_TRANSPORT_INPROC)
             continue;
-        if (tnd_plan_copies(cut))
-            coming = (depth + spare + 1) * tnd_plan_copied_bytes(cut, &stream->fed.schema);
+        if (stream->batch.copied > 0)
+            coming = (depth + spare + 1) * stream->batch.copied;
         else
             coming += bytes_of_blocks(plan, edge->from, stream);
     }

@@ -38,13 +38,9 @@ void tnd_feeder_plan_check_collective(const tnd_instance_t *own, const tnd_plan_
  *  `replica` is counted from the first one carried here. */
 void tnd_feeder_plan_refuse_device(tnd_actor_t *self, uint32_t replica);
 /*  Where the rows of one replica are in a slot. */
-tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tnd_instance_t *own,
-                                                const tnd_batcher_options_t *batcher,
-                                                const tnd_stream_t *stream);
+tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_stream_t *stream);
 /*  Threads that gather the rows of a step, the actor's own included. */
-uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
-                                        const tnd_batcher_options_t *batcher,
-                                        const tnd_stream_t *stream);
+uint32_t tnd_feeder_plan_gather_threads(const tnd_instance_t *own, const tnd_stream_t *stream);
 /*  Batches beside those that the plan counts that `memory:` leaves room for; UINT32_MAX without it. */
 uint32_t tnd_feeder_plan_further(const tnd_plan_t *plan, const tnd_instance_t *own,
                                  const tnd_stream_t *stream,

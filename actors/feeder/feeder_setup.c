@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "actors/feeder/feeder_plan.h"
-#include "actors/op/ops.h"
 #include "actors/plan/peers.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
+#include "actors/plan/reduction_memory.h"
 #include "actors/plan/reduction_through.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
@@ -26,7 +26,7 @@ void tnd_feeder_list_reducers(feeder_t *feeder, const tnd_actor_t *self)
     for (uint32_t r = 0; r < feeder->reducers.count; r++) {
         const tnd_instance_t *reducer = &tnd_actor_plan(self)->instances[feeder->reducers.ids[r]];
         feeder->reducer_names[r] = reducer->actor;
-        feeder->bucket_bytes[r] = ((const tnd_reducer_options_t *)reducer->options)->bucket;
+        feeder->bucket_bytes[r] = tnd_reduction_bucket(reducer);
     }
 }
 
@@ -52,53 +52,25 @@ void tnd_feeder_make_machine(feeder_t *feeder, tnd_actor_t *self)
     feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &feeder->config);
 }
 
-static tnd_status_t read_pads(const tnd_batcher_options_t *batcher, const tnd_schema_t *schema,
-                              uint64_t pads[TND_COLUMNS_MAX], tnd_error_t *error)
-{
-    for (uint32_t c = 0; c < schema->count; c++)
-        if (schema->columns[c].ragged)
-            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(batcher), &schema->columns[c],
-                                  &pads[c], error));
-    return TND_OK;
-}
-
 static void wake(void *context)
 {
     tnd_actor_wake(context);
 }
 
 /*  What all replicas of the feeder need. */
-static tnd_status_t prepare(feeder_t *feeder, const tnd_plan_t *plan,
-                            const tnd_batcher_options_t *batcher, tnd_error_t *error)
+static tnd_status_t prepare(feeder_t *feeder, const tnd_plan_t *plan, tnd_error_t *error)
 {
     feeder->devices = tnd_allocate_zeroed(feeder->own->replica_count, sizeof *feeder->devices);
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
         feeder->devices[i] =
             tnd_feeder_plan_device(plan, feeder->own, feeder->own->replica_first + i);
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
-        TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
+        TND_TRY(tnd_reduction_weight_column(&plan->instances[feeder->reducers.ids[r]],
                                             &feeder->stream->fed.schema, &feeder->weights[r],
                                             error));
-    tnd_plan_buckets(&feeder->buckets, batcher);
-    TND_TRY(read_pads(batcher, &feeder->stream->fed.schema, feeder->pads, error));
     if (feeder->options->cast != NULL)
         tnd_cast_columns_make(&feeder->casts, &feeder->options->cast->columns,
                               &feeder->stream->fed.schema);
-    return TND_OK;
-}
-
-static tnd_status_t layout_of(const feeder_t *feeder, const tnd_plan_t *plan,
-                              const tnd_batcher_options_t *batcher,
-                              tnd_slot_layout_config_t *layout, tnd_error_t *error)
-{
-    *layout = tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
-    if (!feeder->buckets.rule.bounded)
-        return TND_OK;
-    TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed.schema, &layout->deciding,
-                                    error));
-    layout->bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed.schema);
-    layout->bounds = feeder->buckets.bounds;
-    layout->bound_count = feeder->buckets.rule.count - 1;
     return TND_OK;
 }
 
@@ -134,12 +106,10 @@ static tnd_status_t make_group(feeder_t *feeder, tnd_actor_t *self, const group_
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
     uint32_t cut = tnd_plan_batcher(plan, feeder->own->chain, 0);
-    const tnd_batcher_options_t *batcher = plan->instances[cut].options;
     const tnd_collective_ops_t *collective;
     TND_TRY(tnd_reduction_through_of_feeder(plan, (uint32_t)(feeder->own - plan->instances),
                                             &collective, error));
-    tnd_slot_layout_config_t layout;
-    TND_TRY(layout_of(feeder, plan, batcher, &layout, error));
+    tnd_slot_layout_config_t layout = tnd_feeder_plan_layout(feeder->stream);
     tnd_device_workers_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed.schema,
@@ -162,7 +132,7 @@ static tnd_status_t make_group(feeder_t *feeder, tnd_actor_t *self, const group_
         .deciding = layout.deciding,
         .bounds = layout.bounds,
         .bound_count = layout.bound_count,
-        .pads = feeder->pads,
+        .pads = feeder->stream->batch.pads,
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,
         .weights = feeder->weights,
@@ -204,23 +174,16 @@ static void show_device_count(feeder_t *feeder, uint32_t devices)
     atomic_store_explicit(&feeder->statistics->device_count, devices, memory_order_release);
 }
 
-static const tnd_batcher_options_t *batcher_of(const feeder_t *feeder, const tnd_plan_t *plan)
-{
-    return plan->instances[tnd_plan_batcher(plan, feeder->own->chain, 0)].options;
-}
-
 tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    const tnd_batcher_options_t *batcher = batcher_of(feeder, plan);
     const group_t all = {
         .count = feeder->own->replica_count,
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,
-        .threads = tnd_feeder_plan_gather_threads(plan, feeder->own, batcher, feeder->stream),
+        .threads = tnd_feeder_plan_gather_threads(feeder->own, feeder->stream),
     };
     tnd_replica_device_t made = {0};
-    TND_TRY(prepare(feeder, plan, batcher, error));
+    TND_TRY(prepare(feeder, tnd_actor_plan(self), error));
     tnd_status_t status = make_group(feeder, self, &all, &made, error);
     feeder->workers = made.workers;
     feeder->slots = made.slots;
@@ -254,7 +217,7 @@ tnd_status_t tnd_feeder_make_dealt(feeder_t *feeder, tnd_actor_t *self, tnd_acto
                                                 .holder = holder,
                                                 .models = feeder->models};
     tnd_replica_device_t *devices = tnd_allocate_zeroed(count, sizeof *devices);
-    tnd_status_t status = prepare(feeder, plan, batcher_of(feeder, plan), error);
+    tnd_status_t status = prepare(feeder, plan, error);
     if (status == TND_OK)
         status = make_each(feeder, self, devices, error);
     if (status == TND_OK) {

@@ -11,7 +11,6 @@
 #include "actors/feeder/feeder_options.h"
 #include "actors/feeder/pending_reductions.h"
 #include "actors/feeder/step_reports.h"
-#include "actors/plan/buckets.h"
 #include "runtime/core/feeder.h"
 #include "runtime/feed/feed.h"
 
@@ -24,9 +23,8 @@ typedef struct {
     tnd_peers_t joins;
     tnd_peers_t reducers;
     const char **reducer_names, **devices;
-    uint64_t pads[TND_COLUMNS_MAX]; /* the element after a shorter row of a ragged column */
-    int *weights;                   /* by reducer: the column that its means weigh by, or -1 */
-    uint64_t *bucket_bytes;         /* by reducer: of values that it reduces together */
+    int *weights;           /* by reducer: the column that its means weigh by, or -1 */
+    uint64_t *bucket_bytes; /* by reducer: of values that it reduces together */
     tnd_cast_columns_t casts;
     tnd_feeder_core_config_t config; /* of the machine */
     void *machine_memory;
@@ -49,7 +47,6 @@ typedef struct {
     bool warned; /* that a program holds many batches */
     bool placed; /* the leader has said where the stream begins */
     tnd_actor_t *self;
-    tnd_plan_buckets_t buckets; /* the device workers use its bounds */
 } feeder_t;
 
 /*  In the order of the start. */

@@ -34,21 +34,6 @@ static void check_own(const tnd_instance_t *own, const tnd_plan_t *plan,
             diagnostics);
 }
 
-static void check_batcher(const tnd_instance_t *own, const tnd_instance_t *batcher,
-                          const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics)
-{
-    const tnd_batcher_options_t *options = batcher->options;
-    if (options->deal != TND_DEAL_WHOLE)
-        refuse(own, "kind", "it deals whole batches to replicas: the batcher needs `deal: whole`",
-               diagnostics);
-    else if (tnd_plan_feed(plan, own->chain) != TND_FEED_TOGETHER)
-        refuse(
-            batcher, "deal",
-            "`deal: whole` gives a batch of all lanes to one replica: leave out `apart: true` and "
-            "`shard: pieces`",
-            diagnostics);
-}
-
 static void check_feeder(const tnd_instance_t *feeder, const tnd_plan_t *plan,
                          tnd_diagnostics_t *diagnostics)
 {
@@ -100,7 +85,6 @@ void tnd_parameters_check(const tnd_instance_t *own, const tnd_plan_t *plan,
         return;
     }
     check_own(own, plan, diagnostics);
-    check_batcher(own, &plan->instances[batcher], plan, diagnostics);
     check_feeder(&plan->instances[feeder], plan, diagnostics);
     check_later(plan, own->chain, diagnostics);
 }

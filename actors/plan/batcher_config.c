@@ -34,7 +34,7 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_batcher_options_t *options = instance->options;
     tnd_lane_window_t window = tnd_lane_window_of(plan, index, stream);
-    bool copied = tnd_plan_copies(options), sized = stream->budget > 0;
+    bool copied = stream->batch.copied > 0, sized = stream->budget > 0;
     tnd_plan_buckets(&self->buckets, options);
     self->core = (tnd_batcher_core_config_t){
         .order = {.self = index,
@@ -51,7 +51,7 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
                   .window_blocks = (uint32_t)window.blocks,
                   .overdue_ns = options->speculate ? overdue_ns : 0},
         .lanes = plan->lanes,
-        .size = tnd_plan_batch_size(options),
+        .size = stream->batch.size,
         .bucket = self->buckets.rule,
         .pack = tnd_plan_pack_rule(options),
         .made_ragged = sized ? tnd_stream_made_ragged(stream) : 0,
@@ -59,7 +59,7 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
         .replicas = (uint32_t)options->replicas,
         .deal_window = options->deal == TND_DEAL_WHOLE ? TND_DEALT_MOST : 0,
         .split = (tnd_split_t)options->split,
-        .feed = tnd_plan_feed(plan, instance->chain),
+        .feed = plan->chains[instance->chain].feed,
         .remainder = (tnd_remainder_t)options->remainder,
         .span_epochs = options->span_epochs,
         .skip = options->skip,

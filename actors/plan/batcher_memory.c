@@ -24,25 +24,24 @@ static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *win
 }
 
 /*  Where rows are copied; batches that were sent count where they arrive. */
-static void need_batches(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                         const char *name, tnd_memory_estimate_t *estimate)
+static void need_batches(const tnd_batcher_options_t *options, uint64_t bytes, const char *name,
+                         tnd_memory_estimate_t *estimate)
 {
     uint32_t places = options->bucket != NULL ? tnd_plan_bucket_places(options) : TND_PACKED_PLACES;
-    if (tnd_plan_copies(options))
-        tnd_memory_estimate_add(estimate, name, places * tnd_plan_copied_bytes(options, schema),
+    if (bytes > 0)
+        tnd_memory_estimate_add(estimate, name, places * bytes,
                                 "%" PRIu32 " batches of %s that are being filled", places,
                                 options->bucket != NULL ? "buckets" : "packed rows");
 }
 
 /*  Bytes of the slices of a batch, packed to be sent: at most twice what their rows take. */
-static uint64_t packed_batch(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                             uint64_t share)
+static uint64_t packed_batch(const tnd_stream_t *stream, uint64_t share)
 {
-    uint64_t rows = options->replicas * share;
-    uint64_t most = options->replicas * tnd_plan_packed(schema, share);
-    uint64_t bound = 2 * tnd_plan_batch_bytes(options, schema, rows) +
-                     rows * tnd_schema_list_bytes(schema) +
-                     options->replicas * schema->count * TND_LINK_ROOM_MIN;
+    const tnd_schema_t *schema = &stream->fed.schema;
+    uint64_t replicas = stream->batch.replicas, rows = replicas * share;
+    uint64_t most = replicas * tnd_plan_packed(schema, share);
+    uint64_t bound = 2 * tnd_plan_batch_bytes(stream, rows) + rows * tnd_schema_list_bytes(schema) +
+                     replicas * schema->count * TND_LINK_ROOM_MIN;
     return bound < most ? bound : most;
 }
 
@@ -72,19 +71,17 @@ void tnd_batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream
     if (comes_in)
         tnd_memory_estimate_add(estimate, instance->name, window.open_held,
                                 "the same blocks while they are received");
-    need_batches(options, &stream->fed.schema, instance->name, estimate);
+    need_batches(options, stream->batch.copied, instance->name, estimate);
     uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
     if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
         return;
     uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
     uint64_t share =
         tnd_split_rows((tnd_split_t)options->split, size, size, (uint32_t)options->replicas, 0);
-    if (tnd_plan_copies(options))
-        tnd_memory_estimate_add(estimate, instance->name,
-                                depth * tnd_plan_copied_bytes(options, &stream->fed.schema),
+    if (stream->batch.copied > 0)
+        tnd_memory_estimate_add(estimate, instance->name, depth * stream->batch.copied,
                                 "%" PRIu64 " batches of %s until they are sent", depth,
                                 options->bucket != NULL ? "buckets" : "packed rows");
-    tnd_memory_estimate_add(estimate, instance->name,
-                            depth * packed_batch(options, &stream->fed.schema, share),
+    tnd_memory_estimate_add(estimate, instance->name, depth * packed_batch(stream, share),
                             "%" PRIu64 " batches while they are sent", depth);
 }

@@ -1,7 +1,6 @@
 /*  actors/plan/lane_window.c - how much of a lane is under way at the same time. */
 #include "actors/plan/lane_window.h"
 
-#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
@@ -66,25 +65,22 @@ bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher)
     return false;
 }
 
-bool tnd_lane_window_feeders_only(const tnd_plan_t *plan, uint32_t batcher)
+bool tnd_lane_window_feeders_only(const tnd_plan_t *plan, uint32_t batcher,
+                                  const tnd_stream_t *stream)
 {
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
     return tnd_lane_window_straight(plan, batcher) && !leaves_process(plan, batcher) &&
-           !tnd_plan_goes_out(plan, batcher) && !tnd_plan_copies(options) && options->skip == 0 &&
-           options->remainder != TND_REMAINDER_DROP;
+           !tnd_plan_goes_out(plan, batcher) && stream->batch.copied == 0 &&
+           stream->batch.skip == 0 && stream->batch.remainder != TND_REMAINDER_DROP;
 }
 
 /*  Whether the blocks of the lane have no copy of their rows. */
 static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream)
 {
-    if (stream->copied > 0 || leaves_process(plan, batcher))
+    if (stream->copied > 0 || stream->custom || leaves_process(plan, batcher))
         return false;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_instance_t *from = &plan->instances[plan->edges[e].from];
-        const tnd_reader_options_t *reader = from->options;
-        if (plan->edges[e].to == batcher &&
-            (from->kind->role != TND_ROLE_READER ||
-             tnd_source_spec_of(reader->source.table)->custom != NULL))
+        if (plan->edges[e].to == batcher && from->kind->role != TND_ROLE_READER)
             return false;
     }
     return true;
@@ -131,19 +127,19 @@ static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher, uint64
 }
 
 /*  Whole shares of a replica, so that a step can read its rows where they lie. */
-static uint64_t whole_shares(const tnd_batcher_options_t *options, uint64_t rows)
+static uint64_t whole_shares(const tnd_stream_batch_t *batch, uint64_t rows)
 {
-    uint64_t share = tnd_plan_batch_size(options) / options->replicas;
+    uint64_t share = batch->size / batch->replicas;
     if (share > 0 && rows > share)
         rows -= rows % share;
     return rows > 0 ? rows : 1;
 }
 
 /*  More positions than a cache can leave out of a ticket would be made although it has their rows. */
-static void limit_blocks(tnd_lane_window_t *window, const tnd_batcher_options_t *options)
+static void limit_blocks(tnd_lane_window_t *window, const tnd_stream_batch_t *batch)
 {
     if (window->block_rows > TND_HELD_MAX)
-        window->block_rows = whole_shares(options, TND_HELD_MAX);
+        window->block_rows = whole_shares(batch, TND_HELD_MAX);
     window->first_rows = tnd_least(window->first_rows, window->block_rows);
 }
 
@@ -151,6 +147,7 @@ static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint3
                         const tnd_stream_t *stream, uint64_t read_bytes, uint64_t row_bytes)
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    const tnd_stream_batch_t *batch = &stream->batch;
     if (options->block.rows != 0 || options->block.bytes != 0) {
         uint64_t rows =
             options->block.rows != 0 ? options->block.rows : options->block.bytes / row_bytes;
@@ -158,11 +155,10 @@ static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint3
         return;
     }
     uint64_t rows = rows_by_default(plan, batcher, read_bytes, row_bytes);
-    window->block_rows = whole_shares(options, rows);
+    window->block_rows = whole_shares(batch, rows);
     window->first_rows = tnd_least(window->block_rows, FIRST_ROWS);
     if (stream->budget == 0 && rows < STORED_ROWS && uses_stored(plan, batcher, stream))
-        window->block_rows =
-            whole_shares(options, tnd_least(STORED_ROWS, stored_bytes / row_bytes));
+        window->block_rows = whole_shares(batch, tnd_least(STORED_ROWS, stored_bytes / row_bytes));
 }
 
 /*  The most that a block takes which has no row above the budget. */
@@ -197,6 +193,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                                      const tnd_stream_t *stream)
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    const tnd_stream_batch_t *batch = &stream->batch;
     tnd_lane_window_t window = {.blocks = TND_LANE_WINDOW_BLOCKS,
                                 .row = tnd_stream_row_bytes(stream)};
     if (tnd_lane_window_straight(plan, batcher))
@@ -215,16 +212,12 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
     else
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
     if (stream->caches)
-        limit_blocks(&window, options);
-    bool copied = tnd_plan_copies(options); /* as soon as a row is joined */
-    window.wanted = copied ? 1
-                           : tnd_batch_room_rows(tnd_plan_batch_size(options),
-                                                 (tnd_remainder_t)options->remainder);
-    window.wanted_bytes =
-        copied ? made_bytes
-               : tnd_batch_room_bytes(tnd_plan_batch_size(options),
-                                      (tnd_remainder_t)options->remainder, made_bytes, made_ragged,
-                                      budgeted ? options->bytes : 0);
+        limit_blocks(&window, batch);
+    bool copied = batch->copied > 0; /* as soon as a row is joined */
+    window.wanted = copied ? 1 : tnd_batch_room_rows(batch->size, batch->remainder);
+    window.wanted_bytes = copied ? made_bytes
+                                 : tnd_batch_room_bytes(batch->size, batch->remainder, made_bytes,
+                                                        made_ragged, budgeted ? batch->limit : 0);
     bool marked = (stream->work.caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 ||
                   stream->bad.read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->joined.rows_max * sizeof(uint32_t) : 0) +
@@ -259,12 +252,11 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
 
 uint64_t tnd_lane_window_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream)
 {
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint32_t feeder = tnd_plan_feeder(plan, plan->instances[batcher].chain);
     uint64_t alive = window.rows + window.open - window.blocks * window.block_rows;
     if (feeder == plan->instance_count)
         return alive;
     uint64_t depth = tnd_prefetch_depth(plan, plan->instances[batcher].chain, stream);
-    return alive + depth * tnd_plan_batch_size(options) + 2 * window.block_rows;
+    return alive + depth * stream->batch.size + 2 * window.block_rows;
 }

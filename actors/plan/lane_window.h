@@ -45,6 +45,7 @@ void tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batche
                             tnd_stream_t *stream);
 /*  Whether feeders of the same process copy all rows of the lane, and no other actor reads or drops
  *  any. */
-bool tnd_lane_window_feeders_only(const tnd_plan_t *plan, uint32_t batcher);
+bool tnd_lane_window_feeders_only(const tnd_plan_t *plan, uint32_t batcher,
+                                  const tnd_stream_t *stream);
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "runtime/base/bounds.h"
 
-#include "actors/plan/buckets.h"
-#include "actors/plan/packing.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
@@ -51,31 +49,15 @@ uint32_t tnd_plan_parameters(const tnd_plan_t *plan, uint32_t chain)
     return i;
 }
 
-tnd_lane_feed_t tnd_plan_feed(const tnd_plan_t *plan, uint32_t chain)
+tnd_apart_t tnd_plan_apart(const tnd_stream_t *stream)
 {
-    tnd_lane_feed_t feed = TND_FEED_TOGETHER;
-    for (uint32_t i = 0; i < plan->instance_count && plan->lanes > 1; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        if (instance->chain != chain)
-            continue;
-        if (instance->kind->role == TND_ROLE_READER &&
-            ((const tnd_reader_options_t *)instance->options)->shard == TND_SHARD_PIECES)
-            return TND_FEED_PIECES;
-        if (instance->kind->role == TND_ROLE_JOIN &&
-            ((const tnd_batcher_options_t *)instance->options)->apart)
-            feed = TND_FEED_APART;
-    }
-    return feed;
-}
-
-tnd_apart_t tnd_plan_apart(const tnd_plan_t *plan, const tnd_batcher_options_t *options)
-{
-    return (tnd_apart_t){.split = (tnd_split_t)options->split,
-                         .pads = options->remainder == TND_REMAINDER_PAD,
-                         .drops = options->remainder == TND_REMAINDER_DROP,
-                         .size = options->size,
-                         .lanes = plan->lanes,
-                         .replicas = (uint32_t)options->replicas};
+    const tnd_stream_batch_t *batch = &stream->batch;
+    return (tnd_apart_t){.split = batch->split,
+                         .pads = batch->remainder == TND_REMAINDER_PAD,
+                         .drops = batch->remainder == TND_REMAINDER_DROP,
+                         .size = batch->size,
+                         .lanes = stream->lanes,
+                         .replicas = batch->replicas};
 }
 
 bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance)
@@ -102,32 +84,12 @@ uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows)
     return bytes;
 }
 
-bool tnd_plan_copies(const tnd_batcher_options_t *options)
+uint64_t tnd_plan_batch_bytes(const tnd_stream_t *stream, uint64_t rows)
 {
-    return options->bucket != NULL || options->pack != NULL;
-}
-
-uint64_t tnd_plan_copied_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema)
-{
-    return options->bucket != NULL ? tnd_plan_bucket_batch_bytes(options, schema)
-                                   : tnd_plan_pack_layout(options, schema).bytes;
-}
-
-uint64_t tnd_plan_ragged_most(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                              uint64_t parts)
-{
-    if (options->bucket == NULL || options->bucket->sizes.count == 0)
-        return options->bytes;
-    uint64_t most = tnd_plan_bucket_ragged(options, schema, parts);
-    return options->bytes > 0 && options->bytes < most ? options->bytes : most;
-}
-
-uint64_t tnd_plan_batch_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                              uint64_t rows)
-{
+    const tnd_schema_t *schema = &stream->fed.schema;
     uint64_t longest = tnd_schema_ragged_bytes(schema);
     uint64_t fixed = rows * (tnd_schema_row_bytes(schema) - longest), ragged;
-    uint64_t most = tnd_plan_ragged_most(options, schema, 1);
+    uint64_t most = stream->batch.ragged;
     bool more = __builtin_mul_overflow(rows, longest, &ragged) || (most > 0 && ragged > most);
     return fixed + (more && most > 0 ? most : rows * longest);
 }
@@ -169,51 +131,31 @@ bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
     return true;
 }
 
-bool tnd_plan_keeps_rows(const tnd_plan_t *plan, uint32_t chain)
+static uint64_t limited_steps(const tnd_stream_batch_t *batch, uint64_t batches)
 {
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        if (plan->instances[i].chain != chain || !has_role(&plan->instances[i], TND_ROLE_WORKER))
-            continue;
-        const tnd_preprocessor_options_t *options = plan->instances[i].options;
-        for (size_t o = 0; o < options->ops.count; o++)
-            if ((tnd_op_spec_of(options->ops.items[o].table)->caps &
-                 (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
-                return false;
-    }
-    return true;
-}
-
-static uint64_t limited_steps(const tnd_batcher_options_t *options, uint64_t batches)
-{
-    uint64_t left = batches > options->skip ? batches - options->skip : 0;
-    return left < options->take ? left : options->take;
+    return tnd_least(batches > batch->skip ? batches - batch->skip : 0, batch->take);
 }
 
 /*  Until the last of the lanes ends. */
-static uint64_t steps_apart(const tnd_plan_t *plan, const tnd_batcher_options_t *options,
-                            const tnd_stream_t *stream)
+static uint64_t batches_apart(const tnd_stream_t *stream)
 {
-    tnd_apart_t apart = tnd_plan_apart(plan, options);
+    tnd_apart_t apart = tnd_plan_apart(stream);
     uint64_t batches = 0;
-    for (uint32_t lane = 0; lane < plan->lanes; lane++) {
+    for (uint32_t lane = 0; lane < stream->lanes; lane++) {
         uint64_t rows = tnd_stream_lane_count(stream, lane);
         batches = tnd_most(batches, tnd_apart_steps(&apart, lane, rows));
     }
-    return limited_steps(options, batches);
+    return batches;
 }
 
-uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream)
+uint64_t tnd_plan_steps_of_epoch(const tnd_stream_t *stream, const tnd_plan_t *plan)
 {
-    const tnd_batcher_options_t *options =
-        plan->instances[tnd_plan_batcher(plan, chain, 0)].options;
+    const tnd_stream_batch_t *batch = &stream->batch;
     uint64_t count = tnd_stream_positions(stream);
-    if (count == TND_UNKNOWN || tnd_plan_copies(options) || options->span_epochs ||
-        !tnd_plan_keeps_rows(plan, chain))
+    if (count == TND_UNKNOWN || batch->copied > 0 || batch->spans || stream->work.reshapes)
         return TND_UNKNOWN;
-    if (tnd_plan_feed(plan, chain) == TND_FEED_APART)
-        return steps_apart(plan, options, stream);
-    bool short_one =
-        options->remainder != TND_REMAINDER_DROP && count % tnd_plan_batch_size(options) != 0;
-    uint64_t batches = count / tnd_plan_batch_size(options) + short_one;
-    return limited_steps(options, batches);
+    if (plan->chains[stream->chain].feed == TND_FEED_APART)
+        return limited_steps(batch, batches_apart(stream));
+    bool short_one = batch->remainder != TND_REMAINDER_DROP && count % batch->size != 0;
+    return limited_steps(batch, count / batch->size + short_one);
 }

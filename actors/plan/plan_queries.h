@@ -4,7 +4,6 @@
 #ifndef TND_ACTORS_PLAN_PLAN_QUERIES_H
 #define TND_ACTORS_PLAN_PLAN_QUERIES_H
 
-#include "actors/plan/kind_options.h"
 #include "runtime/core/stream/apart.h"
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
@@ -16,9 +15,8 @@ uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
 /*  Who writes the model of a chain with a feeder: what holds its parameters, or its first feeder. */
 uint32_t tnd_plan_keeper(const tnd_plan_t *plan, uint32_t chain);
 
-/*  How the lanes of a chain feed replicas, and what they give if they are apart. */
-tnd_lane_feed_t tnd_plan_feed(const tnd_plan_t *plan, uint32_t chain);
-tnd_apart_t tnd_plan_apart(const tnd_plan_t *plan, const tnd_batcher_options_t *options);
+/*  What lanes give that feed replicas of their own. */
+tnd_apart_t tnd_plan_apart(const tnd_stream_t *stream);
 
 /*  Whether messages reach an instance from another process, or go from it to one. */
 bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance);
@@ -26,16 +24,8 @@ bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance);
 
 /*  Bytes that so many rows take while they are sent, if they have to be packed for that. */
 uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows);
-/*  Whether the batcher copies rows to its own batches when they come, and the bytes of such a batch. */
-bool tnd_plan_copies(const tnd_batcher_options_t *options);
-uint64_t tnd_plan_copied_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema);
-/*  Bytes of the ragged columns of one of `parts` parts of a batch, at most, their padding included; 0:
- *  of so many of the longest rows. */
-uint64_t tnd_plan_ragged_most(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                              uint64_t parts);
 /*  Bytes of so many rows of one batch, at most. */
-uint64_t tnd_plan_batch_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                              uint64_t rows);
+uint64_t tnd_plan_batch_bytes(const tnd_stream_t *stream, uint64_t rows);
 
 /*  How many instances of its actor serve an instance's lane. */
 uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
@@ -43,12 +33,8 @@ uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
  *  isolated actors are parts of their host. */
 bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane);
 
-/*  Whether no operation of a chain drops or adds rows. */
-bool tnd_plan_keeps_rows(const tnd_plan_t *plan, uint32_t chain);
-
 /*  Steps of an epoch of a chain with a batcher; TND_UNKNOWN if operations may change the number of
  *  rows, if steps span epochs, or if the number of rows is unknown. */
-uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain,
-                                 const tnd_stream_t *stream);
+uint64_t tnd_plan_steps_of_epoch(const tnd_stream_t *stream, const tnd_plan_t *plan);
 
 #endif

@@ -1,7 +1,6 @@
 /*  actors/plan/prefetch.c - how many steps a feeder prepares ahead: its option `depth`.  */
 #include "actors/plan/prefetch.h"
 
-#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "runtime/core/feeder.h"
@@ -16,8 +15,7 @@ enum { DEALT_DEPTH = 2 };
 
 enum { UNBOOKED_LEAST = 128, UNBOOKED_A_SLOT = 3 };
 
-static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
-                           const tnd_batcher_options_t *batcher, const tnd_stream_t *stream)
+static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream)
 {
     uint64_t bytes = AUTO_BYTES, replicas = 1;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
@@ -30,12 +28,7 @@ static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
         if (budget != 0 && budget / AUTO_PART < bytes)
             bytes = budget / AUTO_PART;
     }
-    uint64_t size = tnd_plan_batch_size(batcher);
-    uint64_t share = batcher->deal == TND_DEAL_WHOLE
-                         ? size
-                         : tnd_split_rows((tnd_split_t)batcher->split, size, size,
-                                          (uint32_t)batcher->replicas, 0);
-    uint64_t step = tnd_plan_batch_bytes(batcher, &stream->fed.schema, share * replicas);
+    uint64_t step = tnd_plan_batch_bytes(stream, stream->batch.share * replicas);
     uint64_t depth = bytes / (step > 0 ? step : 1);
     return depth < AUTO_LEAST ? AUTO_LEAST : depth > AUTO_MOST ? AUTO_MOST : (uint32_t)depth;
 }
@@ -46,12 +39,9 @@ uint32_t tnd_prefetch_depth(const tnd_plan_t *plan, uint32_t chain, const tnd_st
     if (feeder == plan->instance_count || batcher == plan->instance_count)
         return 0;
     const tnd_feeder_options_t *options = plan->instances[feeder].options;
-    const tnd_batcher_options_t *cut = plan->instances[batcher].options;
-    if (cut->deal == TND_DEAL_WHOLE && options->depth == TND_DEPTH_AUTO)
-        return DEALT_DEPTH;
-    return options->depth != TND_DEPTH_AUTO
-               ? (uint32_t)options->depth
-               : auto_depth(plan, chain, plan->instances[batcher].options, stream);
+    if (options->depth != TND_DEPTH_AUTO)
+        return (uint32_t)options->depth;
+    return stream->batch.dealt ? DEALT_DEPTH : auto_depth(plan, chain, stream);
 }
 
 uint32_t tnd_prefetch_unbooked(uint32_t depth)

@@ -1,6 +1,7 @@
 /*  actors/plan/reduction_memory.c - the memory of values that feeders and reducers exchange. */
 #include "actors/plan/reduction_memory.h"
 
+#include "actors/plan/kind_options.h"
 #include "runtime/posts/tensor.h"
 
 static const uint64_t open_bytes = (uint64_t)TND_PIECES_OPEN * TND_PIECE_BYTES;
@@ -20,6 +21,11 @@ static uint32_t nodes_of(const tnd_instance_t *feeder, uint32_t replicas)
     return feeder->replica_count == 0 ? 0
                                       : tnd_reduction_tree_cover(replicas, feeder->replica_first,
                                                                  feeder->replica_count, nodes);
+}
+
+uint64_t tnd_reduction_bucket(const tnd_instance_t *reducer)
+{
+    return ((const tnd_reducer_options_t *)reducer->options)->bucket;
 }
 
 uint32_t tnd_reduction_memory_nodes(const tnd_plan_t *plan, uint32_t reducer)

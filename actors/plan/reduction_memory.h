@@ -10,6 +10,8 @@
 #include "runtime/plan/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
+/*  Bytes of values that this reducer reduces together. */
+uint64_t tnd_reduction_bucket(const tnd_instance_t *reducer);
 /*  The most nodes of the tree that a feeder posts to one round of this reducer. */
 uint32_t tnd_reduction_memory_nodes(const tnd_plan_t *plan, uint32_t reducer);
 /*  Adds what a feeder that shares its replicas with others has under way. */

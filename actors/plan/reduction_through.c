@@ -1,6 +1,7 @@
 /*  actors/plan/reduction_through.c - finds the collective of reducers. */
 #include "actors/plan/reduction_through.h"
 
+#include "actors/plan/kind_options.h"
 #include "runtime/core/parameters/holder.h"
 
 /*  By tnd_through_t. */
@@ -8,9 +9,10 @@ static const char *const names[] = {"auto", "host", "nccl"};
 
 _Static_assert(TND_ORDER_TREE == 0 && TND_ORDER_ANY == 1, "as the choices of `order`");
 
-tnd_status_t tnd_reduction_through(const tnd_reducer_options_t *options,
+tnd_status_t tnd_reduction_through(const tnd_instance_t *reducer,
                                    const tnd_collective_ops_t **ops_p, tnd_error_t *error)
 {
+    const tnd_reducer_options_t *options = reducer->options;
     return tnd_collective_find(ops_p, names[options->through], (tnd_order_t)options->order, error);
 }
 
@@ -23,7 +25,7 @@ tnd_status_t tnd_reduction_through_of_feeder(const tnd_plan_t *plan, uint32_t fe
         const tnd_instance_t *reducer = &plan->instances[plan->edges[e].to];
         const tnd_collective_ops_t *ops;
         if (plan->edges[e].from != feeder || reducer->kind->role != TND_ROLE_REDUCER ||
-            tnd_reduction_through(reducer->options, &ops, NULL) != TND_OK)
+            tnd_reduction_through(reducer, &ops, NULL) != TND_OK)
             continue;
         if (first != NULL && ops != *ops_p)
             return tnd_fail(error,
@@ -50,8 +52,9 @@ bool tnd_reduction_is_reproducible(const tnd_plan_t *plan)
     return true;
 }
 
-const char *tnd_reduction_through_why(const tnd_reducer_options_t *options)
+const char *tnd_reduction_through_why(const tnd_instance_t *reducer)
 {
+    const tnd_reducer_options_t *options = reducer->options;
     if (options->through != TND_THROUGH_AUTO)
         return "that is written";
     return options->order == TND_ORDER_TREE

@@ -4,12 +4,11 @@
 #ifndef TND_ACTORS_PLAN_REDUCTION_THROUGH_H
 #define TND_ACTORS_PLAN_REDUCTION_THROUGH_H
 
-#include "actors/plan/kind_options.h"
 #include "runtime/interface/collective.h"
 #include "runtime/plan/placement.h"
 
 /*  What `order` and `through` of a reducer mean.  Errors: TND_FAILED as tnd_collective_find. */
-tnd_status_t tnd_reduction_through(const tnd_reducer_options_t *options,
+tnd_status_t tnd_reduction_through(const tnd_instance_t *reducer,
                                    const tnd_collective_ops_t **ops_p,
                                    tnd_error_t *error) TND_CHECKED;
 
@@ -25,6 +24,6 @@ tnd_status_t tnd_reduction_through_of_feeder(const tnd_plan_t *plan, uint32_t fe
 bool tnd_reduction_is_reproducible(const tnd_plan_t *plan);
 
 /*  Why `through: auto` of a reducer means what it does. */
-const char *tnd_reduction_through_why(const tnd_reducer_options_t *options);
+const char *tnd_reduction_through_why(const tnd_instance_t *reducer);
 
 #endif

@@ -3,9 +3,12 @@
 
 #include <inttypes.h>
 
-tnd_status_t tnd_reduction_weight_column(const tnd_reducer_options_t *options,
-                                         const tnd_schema_t *fed, int *column_p, tnd_error_t *error)
+#include "actors/plan/kind_options.h"
+
+tnd_status_t tnd_reduction_weight_column(const tnd_instance_t *reducer, const tnd_schema_t *fed,
+                                         int *column_p, tnd_error_t *error)
 {
+    const tnd_reducer_options_t *options = reducer->options;
     char text[256];
     *column_p = -1;
     if (options->weight == NULL)

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "actors/plan/buckets.h"
-#include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/lane/batch_room.h"
@@ -39,37 +37,35 @@ static uint64_t find_batch(batches_t *self, uint32_t lane, uint64_t *at)
 }
 
 /*  The replica that has a row of the batch. */
-static uint32_t replica_of(const batches_t *self, const tnd_batcher_options_t *options,
-                           uint64_t row)
+static uint32_t replica_of(const batches_t *self, const tnd_stream_batch_t *batch, uint64_t row)
 {
-    bool pads = options->remainder == TND_REMAINDER_PAD;
+    bool pads = batch->remainder == TND_REMAINDER_PAD;
     uint64_t rows = pads ? self->size : self->made.rows;
-    uint32_t replica = 0, replicas = (uint32_t)options->replicas;
-    while (
-        replica + 1 < replicas &&
-        tnd_split_offset((tnd_split_t)options->split, self->size, rows, replicas, replica) +
-                tnd_split_rows((tnd_split_t)options->split, self->size, rows, replicas, replica) <=
-            row)
+    uint32_t replica = 0, replicas = batch->replicas;
+    while (replica + 1 < replicas &&
+           tnd_split_offset(batch->split, self->size, rows, replicas, replica) +
+                   tnd_split_rows(batch->split, self->size, rows, replicas, replica) <=
+               row)
         replica++;
     return replica;
 }
 
-static tnd_row_step_t find(batches_t *self, const tnd_batcher_options_t *options, uint32_t lane,
+static tnd_row_step_t find(batches_t *self, const tnd_stream_batch_t *batch, uint32_t lane,
                            uint64_t position)
 {
     uint64_t step = find_batch(self, lane, &position), row = position;
     for (uint32_t l = 0; l < lane; l++)
         row += self->take[l];
-    if (self->made.rows < self->size && options->remainder == TND_REMAINDER_DROP)
+    if (self->made.rows < self->size && batch->remainder == TND_REMAINDER_DROP)
         return no_step(TND_ROW_STEP_LEFT_OUT, "the last batch is short, and `remainder: drop`");
-    if (step < options->skip)
+    if (step < batch->skip)
         return no_step(TND_ROW_STEP_LEFT_OUT, "`skip` of the batcher leaves its batch out");
-    if (step - options->skip >= options->take)
+    if (step - batch->skip >= batch->take)
         return no_step(TND_ROW_STEP_LEFT_OUT, "`take` of the batcher leaves its batch out");
     return (tnd_row_step_t){.kind = TND_ROW_STEP_KNOWN,
-                            .step = step - options->skip,
+                            .step = step - batch->skip,
                             .row = row,
-                            .replica = replica_of(self, options, row)};
+                            .replica = replica_of(self, batch, row)};
 }
 
 tnd_row_step_t tnd_row_step_of(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream,
@@ -78,19 +74,19 @@ tnd_row_step_t tnd_row_step_of(const tnd_plan_t *plan, uint32_t chain, const tnd
     uint32_t batcher = tnd_plan_batcher(plan, chain, 0);
     if (batcher == plan->instance_count)
         return no_step(TND_ROW_STEP_LATER, "the graph has no batcher");
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    if (tnd_plan_copies(options))
+    const tnd_stream_batch_t *batch = &stream->batch;
+    if (batch->copied > 0)
         return no_step(TND_ROW_STEP_LATER, "batches are made by the lengths of rows");
-    if (options->span_epochs)
+    if (batch->spans)
         return no_step(TND_ROW_STEP_LATER, "batches span epochs");
-    if (!tnd_plan_keeps_rows(plan, chain))
+    if (stream->work.reshapes)
         return no_step(TND_ROW_STEP_LATER, "operations drop or add rows");
     batches_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->lanes = plan->lanes;
-    self->size = tnd_plan_batch_size(options);
+    self->size = batch->size;
     for (uint32_t l = 0; l < plan->lanes; l++)
         self->left[l] = (tnd_left_t){.left = tnd_stream_lane_count(stream, l), .ended = true};
-    tnd_row_step_t found = find(self, options, lane, position);
+    tnd_row_step_t found = find(self, batch, lane, position);
     free(self);
     return found;
 }

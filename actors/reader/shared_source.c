@@ -123,19 +123,14 @@ static tnd_source_context_t context_of(const tnd_plan_t *plan, const tnd_instanc
 {
     bool all = lane == ALL_LANES;
     const char *data = plan->hosts[instance->host].data;
-    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, all ? 0 : lane);
-    tnd_source_context_t context = {.lane = all ? 0 : lane,
-                                    .lanes = all ? 1 : plan->lanes,
-                                    .replicas = 1,
-                                    .data = data != NULL ? data : "",
-                                    .progress = report_progress,
-                                    .reporter = listener};
-    if (batcher == plan->instance_count)
-        return context;
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    context.replicas = (uint32_t)options->replicas;
-    context.batch = options->size;
-    return context;
+    const tnd_chain_plan_t *chain = &plan->chains[instance->chain];
+    return (tnd_source_context_t){.lane = all ? 0 : lane,
+                                  .lanes = all ? 1 : plan->lanes,
+                                  .replicas = chain->replicas,
+                                  .batch = chain->batch,
+                                  .data = data != NULL ? data : "",
+                                  .progress = report_progress,
+                                  .reporter = listener};
 }
 
 /*  Hashes all bytes of what is at `place` of the list. */

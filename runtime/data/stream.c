@@ -147,21 +147,22 @@ tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
 uint64_t tnd_stream_epoch(const tnd_stream_t *self)
 {
     uint64_t epoch = tnd_stream_positions(self);
-    return !self->spans && self->batched > 0 && self->batched < epoch && epoch != TND_UNKNOWN
-               ? self->batched
+    return !self->batch.spans && self->batch.positions > 0 && self->batch.positions < epoch &&
+                   epoch != TND_UNKNOWN
+               ? self->batch.positions
                : epoch;
 }
 
 uint64_t tnd_stream_run(const tnd_stream_t *self)
 {
     uint64_t epoch = tnd_stream_epoch(self), run;
-    uint64_t most = self->batched > 0 ? self->batched : UINT64_MAX;
+    uint64_t most = self->batch.positions > 0 ? self->batch.positions : UINT64_MAX;
     if (epoch == TND_UNKNOWN ||
-        (self->epochs == TND_ENDLESS && (!self->spans || most == UINT64_MAX)))
+        (self->epochs == TND_ENDLESS && (!self->batch.spans || most == UINT64_MAX)))
         return TND_UNKNOWN;
     if (__builtin_mul_overflow(epoch, (uint64_t)self->epochs, &run))
         run = UINT64_MAX - 1;
-    return self->spans && most < run ? most : run;
+    return self->batch.spans && most < run ? most : run;
 }
 
 void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)

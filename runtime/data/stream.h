@@ -9,10 +9,13 @@
 
 #include <stdio.h>
 
+#include "runtime/core/lane/batch_room.h"
 #include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/places.h"
 #include "runtime/core/protocol/message.h"
+#include "runtime/core/stream/buckets.h"
 #include "runtime/core/stream/cursor.h"
+#include "runtime/core/stream/split.h"
 #include "runtime/core/tuning/access.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/field_names.h"
@@ -47,8 +50,42 @@ typedef struct {
 /*  What the operations of a worker do, together. */
 typedef struct {
     uint32_t caps;           /* to rows: a set of TND_OP_* */
+    bool reshapes;           /* one may drop or add rows, bad records aside */
     size_t tables, decoding; /* bytes that they hold (chain.h) */
 } tnd_stream_work_t;
+
+/*  Room for the names of options. */
+enum { TND_BATCH_DROPS = 96 };
+
+/*  How batches are made of rows, as the batcher declares it. */
+typedef struct {
+    uint64_t size;  /* rows of a global batch, at most */
+    uint64_t share; /* rows of it that one replica gets, at most */
+    uint32_t replicas;
+    bool dealt; /* it goes to one replica, whole */
+    tnd_split_t split;
+    tnd_remainder_t remainder;
+    char drops[TND_BATCH_DROPS]; /* the options that drop rows of a stream too short for a batch */
+    bool spans;                  /* batches span epochs */
+    uint64_t skip,
+        take; /* batches that are left out, and those that are made then; UINT64_MAX: all */
+    uint64_t
+        positions;   /* of an epoch, or of a run whose batches span epochs, of which these are made
+                            when no operation drops or adds any; 0: all */
+    uint64_t copied; /* bytes of a batch that rows are copied to; 0: it refers to blocks */
+    uint64_t limit;  /* most bytes of ragged rows in a batch of all lanes; 0: any */
+    /*  Bytes of the ragged columns of a batch, and of a replica's part of it, at most, their padding
+     *  included; 0: of so many of the longest rows. */
+    uint64_t ragged, ragged_part;
+    bool packs;                     /* ragged rows follow one another, and are not padded */
+    bool pads_least;                /* they are padded to the longest of their batch or bucket */
+    uint64_t pads[TND_COLUMNS_MAX]; /* the element after a shorter row of a ragged column */
+    /*  Columns that are padded to the bound of a bucket, as a set of bits: that bucket is found by
+     *  column `deciding`, and the last has none. */
+    uint64_t bounded;
+    uint32_t deciding, bound_count;
+    uint64_t bounds[TND_BUCKETS_MAX];
+} tnd_stream_batch_t;
 
 /*  The readers of one host. */
 typedef struct {
@@ -71,13 +108,11 @@ typedef struct tnd_stream {
     uint64_t skip;          /* rows that an epoch skips at the start of the source */
     uint64_t take;          /* rows that it uses after them; 0: all */
     uint64_t repeat;        /* how many times; 0: once */
-    uint64_t batched; /* positions of an epoch, or of a run whose batches span epochs, of which
-                          batches are made when no operation drops or adds any; 0: all */
-    bool spans;       /* batches span epochs */
-    uint32_t epochs;  /* TND_ENDLESS */
-    bool sequential;  /* the source is read from its start only */
-    bool sized;       /* rows have different sizes, which are known before they are read */
-    uint64_t budget;  /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
+    uint32_t epochs;        /* TND_ENDLESS */
+    bool sequential;        /* the source is read from its start only */
+    bool custom;            /* the source is the user's own */
+    bool sized;             /* rows have different sizes, which are known before they are read */
+    uint64_t budget; /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
     tnd_stream_bad_t bad;
     tnd_stream_stage_t read;   /* rows as they leave the reader */
     tnd_stream_stage_t cached; /* as they leave the cache, if `caches` */
@@ -90,7 +125,7 @@ typedef struct tnd_stream {
     bool frozen;             /* those before the cache make those of epoch 0 in all of them */
     tnd_field_names_t names; /* of the fields of records that are read */
     tnd_adapted_t *adapted;  /* what `auto` options of operations are; NULL: nothing */
-    uint64_t batch_ragged;   /* most bytes of ragged rows in a batch of all lanes; 0: any */
+    tnd_stream_batch_t batch;
     uint32_t measured; /* a ragged column of `joined`, plus 1: blocks carry its lengths; 0: none */
     bool by_file;      /* each lane has files of its own, by `lane` */
     bool undivided;    /* each lane has all rows */

@@ -463,7 +463,7 @@ void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         self->chains[c].bounds = tnd_membership_bounds(self->plan, &streams[c]);
         self->chains[c].bad_limit = streams[c].bad.limit;
-        self->chains[c].batch_ragged = streams[c].batch_ragged;
+        self->chains[c].batch_ragged = streams[c].batch.limit;
         self->chains[c].epoch_rows = tnd_stream_positions(&streams[c]);
         self->chains[c].epoch_read = tnd_stream_epoch(&streams[c]);
         self->chains[c].run_read = tnd_stream_run(&streams[c]);

@@ -85,7 +85,7 @@ void tnd_leader_open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .hosts = self->host_names,
         .host_count = plan->host_count,
         .lanes = plan->lanes,
-        .lanes_alike = plan->chains[index].alike,
+        .lanes_alike = plan->chains[index].feed == TND_FEED_PIECES,
         .start_timeout_ns = plan->start_timeout_ns,
         .hung_after_ns = plan->hung_after_ns,
         .host_flags = self->host_flags,

@@ -48,8 +48,9 @@ typedef struct tnd_kind {
     void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
                   tnd_diagnostics_t *diagnostics);
     /*  Changes the description of the incoming stream, `fed`, to that of the outgoing one: the schema,
-     *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
-     *  like `facts`. NULL: no change. */
+     *  rows_max, epochs, numeric; and declares what other kinds need of its options, such as
+     *  stream->batch, so that none reads them. Runs on every host with the same result, and reports its
+     *  progress like `facts`. NULL: no change. */
     tnd_status_t (*derive)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                            tnd_guarded_call_t *call, tnd_stream_t *stream, tnd_error_t *error);
     /*  Sets what the derived stream has that depends on the memory budgets of the plan's hosts, for

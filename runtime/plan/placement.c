@@ -485,6 +485,8 @@ static void make_chains(placer_t *self)
     for (uint32_t i = 0; i < topology->chain_count; i++) {
         const tnd_topology_chain_t *chain = &topology->chains[i];
         chains[i].replicas = chain->replicas;
+        chains[i].batch = chain->batch;
+        chains[i].feed = chain->feed;
         if (!is_feeder(&topology->actors[chain->end]))
             continue;
         chains[i].feeder = topology->actors[chain->end].name;
@@ -492,7 +494,6 @@ static void make_chains(placer_t *self)
             chains[i].after = topology->actors[topology->chains[chain->after].end].name;
         chains[i].every = chain->every;
         chains[i].best = chain->best;
-        chains[i].alike = chain->alike;
         tnd_placer_deal_replicas(self, chain, &chains[i]);
     }
     self->plan->chains = chains;

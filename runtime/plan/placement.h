@@ -15,6 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/protocol/admission.h"
 #include "runtime/core/session/roster.h"
+#include "runtime/core/stream/split.h"
 #include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/topology.h"
@@ -73,8 +74,9 @@ typedef struct {
     const char *after;  /* the feeder of the preceding chain; NULL for the first */
     tnd_period_t every; /* how often it is fed while that chain rests; both 0: only after its end */
     const tnd_best_options_t *best; /* NULL: none is wanted, or another chain has it */
-    bool alike;                     /* its lanes have the same rows */
+    tnd_lane_feed_t feed;           /* how its lanes feed replicas */
     uint32_t replicas;
+    uint64_t batch;                /* rows of a global batch; 0: none are given */
     const tnd_carrier_t *carriers; /* by replica; NULL without a feeder */
 } tnd_chain_plan_t;
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/stream/split.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/best_options.h"
@@ -43,7 +44,8 @@ typedef struct {
     const tnd_best_options_t *best; /* of its validations; NULL: no matter */
     uint32_t after;                 /* the chain whose models it shares; TND_TOPOLOGY_NONE */
     uint32_t replicas;              /* of its batcher; 1 if it has none */
-    bool alike;                     /* each lane has all rows and keeps its pieces of batches */
+    uint64_t batch;                 /* rows of a global batch, `size` of its batcher; 0: none */
+    tnd_lane_feed_t feed;           /* how its lanes feed replicas */
 } tnd_topology_chain_t;
 
 /*  An option that was written as `auto`, and what it means. */

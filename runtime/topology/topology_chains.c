@@ -48,8 +48,11 @@ static void mark_chain(tnd_resolver_t *self, uint32_t chain)
         self->actors[actor].chain = chain;
         const uint64_t *replicas =
             tnd_topology_option(&self->actors[actor], "replicas", TND_OPTION_U64);
+        const uint64_t *size = tnd_topology_option(&self->actors[actor], "size", TND_OPTION_U64);
         if (replicas != NULL)
             self->chains[chain].replicas = (uint32_t)*replicas;
+        if (size != NULL)
+            self->chains[chain].batch = *size;
         going = false;
         for (uint32_t i = 0; i < self->topology->link_count && !going; i++)
             if (self->links[i].to == actor && !self->links[i].call) {

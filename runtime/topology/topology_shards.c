@@ -199,8 +199,8 @@ bool tnd_shards_check(tnd_resolver_t *self, uint32_t index)
     bool pieces = reader != NULL && choice_of(reader, "shard") == TND_SHARDS_PIECES;
     if (self->topology->settings->lanes == 1 || (!pieces && !*apart))
         return false;
-    if (pieces && batcher->chain != TND_TOPOLOGY_NONE)
-        self->chains[batcher->chain].alike = true;
+    if (batcher->chain != TND_TOPOLOGY_NONE)
+        self->chains[batcher->chain].feed = pieces ? TND_FEED_PIECES : TND_FEED_APART;
     tnd_mark_t mark =
         tnd_topology_option_mark(pieces ? reader : batcher, pieces ? "shard" : "apart");
     const char *what = pieces ? "`shard: pieces`" : "`apart: true`";

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "runtime/core/lane/batch_room.h"
 #include "tools/cli/number_text.h"
 
 typedef struct {
@@ -20,33 +19,8 @@ static void add(writer_t *writer, const char *before, const char *text)
         writer->used = writer->room - 1;
 }
 
-/*  The options that drop rows of a stream that is too short for a batch. */
-static void add_options(writer_t *writer, const tnd_batcher_options_t *options)
-{
-    const struct {
-        bool set;
-        const char *name;
-    } dropping[] = {
-        {options->remainder == TND_REMAINDER_DROP, "`remainder: drop`"},
-        {options->bucket != NULL && options->bucket->drop_remainder,
-         "`drop_remainder: true` of `bucket`"},
-        {options->pack != NULL && options->pack->drop_remainder,
-         "`drop_remainder: true` of `pack`"},
-        {options->skip > 0, "`skip`"},
-    };
-    const char *before = " (";
-    for (size_t i = 0; i < sizeof dropping / sizeof *dropping; i++) {
-        if (!dropping[i].set)
-            continue;
-        add(writer, before, dropping[i].name);
-        before = ", ";
-    }
-    if (before[0] == ',')
-        add(writer, ")", "");
-}
-
-const char *tnd_empty_run_text(const tnd_ledger_t *ledger, const tnd_batcher_options_t *options,
-                               char *text, size_t room)
+const char *tnd_empty_run_text(const tnd_ledger_t *ledger, const char *drops, char *text,
+                               size_t room)
 {
     const struct {
         uint64_t rows;
@@ -69,7 +43,9 @@ const char *tnd_empty_run_text(const tnd_ledger_t *ledger, const tnd_batcher_opt
     }
     if (before[0] == '\0')
         add(&writer, "", "the source gave no rows");
-    if (ledger->dropped > 0)
-        add_options(&writer, options);
+    if (ledger->dropped > 0 && drops[0] != '\0') {
+        add(&writer, " (", drops);
+        add(&writer, ")", "");
+    }
     return text;
 }

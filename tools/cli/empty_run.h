@@ -6,12 +6,11 @@
 
 #include <stddef.h>
 
-#include "actors/plan/kind_options.h"
 #include "runtime/core/stream/ledger.h"
 
-/*  What became of the rows, and the options that drop rows, into `text`, cut if need be; returns
- *  text. */
-const char *tnd_empty_run_text(const tnd_ledger_t *ledger, const tnd_batcher_options_t *options,
-                               char *text, size_t room);
+/*  What became of the rows, and the options that drop rows, which `drops` names, into `text`, cut if
+ *  need be; returns text. */
+const char *tnd_empty_run_text(const tnd_ledger_t *ledger, const char *drops, char *text,
+                               size_t room);
 
 #endif

@@ -1,7 +1,6 @@
 /*  tools/cli/load.c - loads the graph of a command line. */
 #include "tools/cli/load.h"
 
-#include "actors/plan/kind_options.h"
 #include "runtime/base/allocation.h"
 #include "tools/cli/json.h"
 
@@ -154,8 +153,10 @@ bool tnd_load_steps(const tnd_plan_t *plan, uint32_t chain)
     const tnd_chain_plan_t *is = &plan->chains[chain];
     if (is->feeder == NULL)
         return false;
-    const tnd_feeder_options_t *options = plan->instances[is->carriers[0].instance].options;
-    return options->step != NULL;
+    const tnd_instance_t *feeder = &plan->instances[is->carriers[0].instance];
+    const void *const *step =
+        tnd_options_field(&feeder->kind->table, feeder->options, "step", TND_OPTION_TABLE);
+    return step != NULL && *step != NULL;
 }
 
 bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p)

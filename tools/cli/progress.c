@@ -453,21 +453,9 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
     fflush(self->out);
 }
 
-static void warn_of_empty_run(const tnd_progress_t *self, const tnd_ledger_t *ledger)
-{
-    char why[256];
-    const tnd_plan_t *plan = self->summary->plan;
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        if (plan->instances[i].chain != 0 || plan->instances[i].kind->role != TND_ROLE_JOIN)
-            continue;
-        fprintf(self->out, "warning: no step was fed: %s\n",
-                tnd_empty_run_text(ledger, plan->instances[i].options, why, sizeof why));
-        return;
-    }
-}
-
 void tnd_progress_end(tnd_progress_t *self, bool drained)
 {
+    char why[256];
     if (self->quiet)
         return;
     tnd_progress_clear(self);
@@ -508,7 +496,8 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                 first->reasons[i].who, first->reasons[i].where[0] != '\0' ? " " : "",
                 first->reasons[i].where, first->reasons[i].first);
     if (first->steps == 0 && !drained)
-        warn_of_empty_run(self, &first->ledger);
+        fprintf(self->out, "warning: no step was fed: %s\n",
+                tnd_empty_run_text(&first->ledger, first->stream.batch.drops, why, sizeof why));
     if (self->summary->unwritten > 0)
         fprintf(self->out, "checkpoints: %" PRIu64 " could not be written, such as: %s\n",
                 self->summary->unwritten, self->summary->unwritten_why);

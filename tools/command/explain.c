@@ -106,7 +106,7 @@ static void print_lanes(const tnd_plan_t *plan, uint32_t chain)
         if (topology->actors[choice->actor].chain == chain)
             printf("    %-10s %s (auto): %s\n", choice->option, choice->chosen, choice->why);
     }
-    switch (tnd_plan_feed(plan, chain)) {
+    switch (plan->chains[chain].feed) {
     case TND_FEED_APART:
         printf("    lanes      apart: each feeds %" PRIu32
                " replica%s of its own, and none once it has "
@@ -128,12 +128,11 @@ static void print_reducers(const tnd_plan_t *plan, uint32_t chain)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_reducer_options_t *options = instance->options;
         const tnd_collective_ops_t *ops;
         if (instance->chain == chain && instance->kind->role == TND_ROLE_REDUCER &&
-            tnd_reduction_through(options, &ops, NULL) == TND_OK)
+            tnd_reduction_through(instance, &ops, NULL) == TND_OK)
             printf("    %-10s through %s, because %s\n", instance->actor, ops->name,
-                   tnd_reduction_through_why(options));
+                   tnd_reduction_through_why(instance));
     }
 }
 
@@ -414,14 +413,13 @@ static void json_reducers(const tnd_plan_t *plan, uint32_t chain)
     printf(",\"reducers\":[");
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_reducer_options_t *options = instance->options;
         const tnd_collective_ops_t *ops;
         if (instance->chain != chain || instance->kind->role != TND_ROLE_REDUCER ||
-            tnd_reduction_through(options, &ops, NULL) != TND_OK)
+            tnd_reduction_through(instance, &ops, NULL) != TND_OK)
             continue;
         tnd_json_begin(stdout, any, "actor", instance->actor);
         tnd_json_member(stdout, "through", ops->name);
-        tnd_json_member(stdout, "why", tnd_reduction_through_why(options));
+        tnd_json_member(stdout, "why", tnd_reduction_through_why(instance));
         putchar('}');
         any = true;
     }
@@ -439,7 +437,7 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
         tnd_json_begin(stdout, c > 0, "feeder", chain->feeder);
         tnd_json_member(stdout, "after", chain->after);
         tnd_json_member(stdout, "strategy", tnd_strategy_of(plan, c).name);
-        tnd_json_member(stdout, "lanes", feeds[tnd_plan_feed(plan, c)]);
+        tnd_json_member(stdout, "lanes", feeds[chain->feed]);
         json_choices(plan->topology, c);
         json_reducers(plan, c);
         printf(",\"replicas\":[");

@@ -228,9 +228,8 @@ static void add_place(search_t *self, const tnd_preflight_opened_t *opened, cons
                              .position = position,
                              .step = tnd_row_step_of(plan, chain, stream, lane, position),
                              .run_step = TND_UNKNOWN};
-    uint64_t steps = place.step.kind == TND_ROW_STEP_KNOWN
-                         ? tnd_plan_steps_of_epoch(plan, chain, stream)
-                         : TND_UNKNOWN;
+    uint64_t steps =
+        place.step.kind == TND_ROW_STEP_KNOWN ? tnd_plan_steps_of_epoch(stream, plan) : TND_UNKNOWN;
     if (steps != TND_UNKNOWN)
         place.run_step = steps * place.epoch + place.step.step;
     if (place.step.kind == TND_ROW_STEP_LEFT_OUT)

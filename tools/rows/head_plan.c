@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
@@ -156,14 +155,19 @@ static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
     }
 }
 
+static uint32_t chain_of(const tnd_plan_t *plan, const char *actor)
+{
+    uint32_t i = 0;
+    while (strcmp(plan->instances[i].actor, actor) != 0)
+        i++;
+    return plan->instances[i].chain;
+}
+
 /*  What the feeder of an actor's chain casts; NULL: nothing. */
 static const tnd_cast_options_t *casts_of(const maker_t *self, const char *actor)
 {
     const tnd_plan_t *from = self->from;
-    uint32_t chain = 0;
-    for (uint32_t i = 0; i < from->instance_count; i++)
-        if (strcmp(from->instances[i].actor, actor) == 0)
-            chain = from->instances[i].chain;
+    uint32_t chain = chain_of(from, actor);
     for (uint32_t i = 0; i < from->instance_count; i++)
         if (has_role(&from->instances[i], TND_ROLE_FEEDER) && from->instances[i].chain == chain)
             return ((const tnd_feeder_options_t *)from->instances[i].options)->cast;
@@ -204,8 +208,9 @@ static uint64_t memory_of(const tnd_plan_t *plan)
     return bytes;
 }
 
+/*  `of`: the chain of the plan. */
 static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder,
-                     const tnd_plan_t *from)
+                     const tnd_plan_t *from, const tnd_chain_plan_t *of)
 {
     static const char *const devices[] = {"cpu:0"};
     tnd_plan_host_t *host = tnd_arena_take(arena, sizeof *host);
@@ -221,7 +226,11 @@ static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder,
         carriers[r].instance = feeder;
     tnd_chain_plan_t *chain = tnd_arena_take(arena, sizeof *chain);
     *chain = (tnd_chain_plan_t){
-        .feeder = TND_HEAD_PLAN_FEEDER, .replicas = self->replicas, .carriers = carriers};
+        .feeder = TND_HEAD_PLAN_FEEDER,
+        .feed = self->batches || of->feed == TND_FEED_PIECES ? of->feed : TND_FEED_TOGETHER,
+        .replicas = self->replicas,
+        .batch = of->batch,
+        .carriers = carriers};
     self->plan.hosts = host;
     self->plan.host_count = 1;
     self->plan.chains = chain;
@@ -251,17 +260,13 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
         self->batches = self->batches || has_role(&maker.instances[i], TND_ROLE_JOIN);
     if (!self->batches)
         add_batchers(&maker, arena, actor);
-    for (uint32_t i = 0; i < maker.instance_count; i++)
-        if (has_role(&maker.instances[i], TND_ROLE_JOIN)) {
-            const tnd_batcher_options_t *options = maker.instances[i].options;
-            self->replicas = (uint32_t)options->replicas;
-            self->size = tnd_plan_batch_size(options);
-        }
+    const tnd_chain_plan_t *chain = &plan->chains[chain_of(plan, actor)];
+    self->replicas = self->batches ? chain->replicas : 1;
     add_feeder(&maker, arena, self->replicas, fed ? casts_of(&maker, actor) : NULL);
     self->plan.instances = maker.instances;
     self->plan.instance_count = maker.instance_count;
     self->plan.edges = maker.edges;
     self->plan.edge_count = maker.edge_count;
-    add_host(self, arena, maker.instance_count - 1, plan);
+    add_host(self, arena, maker.instance_count - 1, plan, chain);
     return TND_OK;
 }

@@ -20,7 +20,6 @@ typedef struct {
     tnd_plan_t plan;
     bool batches;      /* the actor is a batcher */
     uint32_t replicas; /* of a batch */
-    uint64_t size;     /* rows of a batch */
 } tnd_head_plan_t;
 
 /*  `at`: an actor of the plan; NULL: the batcher of its first chain.  `fed`: columns are cast as by

@@ -255,12 +255,12 @@ Test(stream, a_run_reads_what_its_epochs_use)
     stream.skip = 10;
     stream.repeat = 2;
     cr_assert_eq(tnd_stream_run(&stream), 540);
-    stream.batched = 64;
+    stream.batch.positions = 64;
     cr_assert_eq(tnd_stream_run(&stream), 3 * 64);
-    stream.spans = true;
+    stream.batch.spans = true;
     cr_assert_eq(tnd_stream_run(&stream), 64);
     stream.epochs = TND_ENDLESS;
     cr_assert_eq(tnd_stream_run(&stream), 64);
-    stream.batched = 0;
+    stream.batch.positions = 0;
     cr_assert_eq(tnd_stream_run(&stream), TND_UNKNOWN);
 }
