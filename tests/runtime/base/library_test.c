@@ -3,8 +3,10 @@
 #include <criterion/new/assert.h>
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/library.h"
@@ -65,4 +67,23 @@ Test(library, says_why_a_file_is_not_a_library)
         cr_assert(tnd_library_load(wrong[i].path, RTLD_NOW, why, sizeof why) == NULL);
         cr_assert_str_eq(why, wrong[i].why);
     }
+}
+
+/*  Why the file is checked first: the loader itself maps what is missing. */
+Test(library, the_loader_dies_of_a_file_that_is_cut_off)
+{
+    char path[64];
+    size_t all = copy_start(path, 0);
+    unlink(path);
+    (void)copy_start(path, all / 2);
+    pid_t child = fork();
+    cr_assert(child >= 0);
+    if (child == 0) {
+        signal(SIGBUS, SIG_DFL); /* a sanitizer would print it */
+        _exit(dlopen(path, RTLD_NOW) != NULL);
+    }
+    int status;
+    cr_assert(waitpid(child, &status, 0) == child);
+    unlink(path);
+    cr_assert_eq(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGBUS, "status %d", status);
 }
