@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 #include "runtime/feed/device_workers.h"
 #include "runtime/feed/models.h"
 

@@ -7,7 +7,8 @@
 #ifndef TND_ACTORS_QUARANTINE_BAD_RECORDS_H
 #define TND_ACTORS_QUARANTINE_BAD_RECORDS_H
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
+#include "runtime/core/stream/position.h"
 
 typedef struct {
     tnd_position_t place;

@@ -6,6 +6,7 @@
 
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
+#include "runtime/tundish/types.h"
 
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {

@@ -21,7 +21,7 @@
 #ifndef TND_RUNTIME_CORE_CHECKPOINT_H
 #define TND_RUNTIME_CORE_CHECKPOINT_H
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 
 /*  A saved model of one replica; all 0: there is none, or nothing is computed. */
 typedef struct {

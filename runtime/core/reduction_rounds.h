@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 
 #define TND_ROUND_NONE UINT32_MAX
 

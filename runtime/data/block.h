@@ -18,7 +18,7 @@
 #ifndef TND_RUNTIME_DATA_BLOCK_H
 #define TND_RUNTIME_DATA_BLOCK_H
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/schema.h"
 

@@ -12,7 +12,7 @@
 #include "runtime/core/lane/batch_room.h"
 #include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/places.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/bad_way.h"
 #include "runtime/core/stream/buckets.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/stream/split.h"

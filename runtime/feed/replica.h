@@ -10,7 +10,7 @@
 #include <tundish/tundish.h>
 
 #include "runtime/checkpoint/store.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 #include "runtime/data/schema.h"
 #include "runtime/feed/slots/slot_pool.h"
 #include "runtime/observe/observer.h"

@@ -22,7 +22,8 @@
 #define TND_RUNTIME_INTERFACE_COLLECTIVE_H
 
 #include "runtime/base/status.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
+#include "runtime/core/protocol/role.h"
 #include "runtime/interface/device.h"
 #include "runtime/posts/gathers.h"
 #include "runtime/posts/partial_sums.h"

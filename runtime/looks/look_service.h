@@ -13,6 +13,7 @@
 #define TND_RUNTIME_LOOKS_LOOK_SERVICE_H
 
 #include "runtime/core/protocol/inspectors.h"
+#include "runtime/core/protocol/message.h"
 #include "runtime/observe/pages.h"
 
 typedef struct {

@@ -13,7 +13,7 @@
 
 #include "runtime/base/word.h"
 #include "runtime/core/device/device_slots.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/role.h"
 #include "runtime/core/stream/position.h"
 #include "runtime/timing/counter.h"
 

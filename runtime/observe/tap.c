@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/core/protocol/message.h"
 #include "runtime/data/block.h"
 
 _Static_assert(sizeof(tnd_tap_t) <= TND_TAP_BYTES, "a tap has its size in the file");

@@ -61,11 +61,12 @@ typedef struct {
 } tnd_tap_source_t;
 
 /*  Copies rows of a message that carries a block or slice, if a request is valid. */
-void tnd_tap_copy(tnd_tap_source_t *self, const tnd_msg_t *msg, tnd_carry_t carry, uint64_t now);
+void tnd_tap_copy(tnd_tap_source_t *self, const struct tnd_msg *msg, tnd_carry_t carry,
+                  uint64_t now);
 
 /*  A message is sent. */
-static inline void tnd_tap_pass(tnd_tap_source_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
-                                uint64_t now)
+static inline void tnd_tap_pass(tnd_tap_source_t *self, const struct tnd_msg *msg,
+                                tnd_carry_t carry, uint64_t now)
 {
     if (atomic_load_explicit(&self->tap->until_ns, memory_order_relaxed) != 0)
         tnd_tap_copy(self, msg, carry, now);

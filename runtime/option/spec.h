@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/role.h"
 #include "runtime/option/option.h"
 #include "runtime/tundish/types.h"
 

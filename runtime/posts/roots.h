@@ -9,7 +9,8 @@
 #define TND_RUNTIME_POSTS_ROOTS_H
 
 #include "runtime/core/numeric/reduction_tree.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
+#include "runtime/core/protocol/role.h"
 #include "runtime/data/buffer.h"
 
 typedef struct {

@@ -9,7 +9,7 @@
 #define TND_RUNTIME_CORE_HOST_PRESENCE_H
 
 #include "runtime/core/protocol/absence.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/role.h"
 
 /*  Zeroed: it has not come yet. */
 typedef struct {

@@ -10,7 +10,7 @@
 #define TND_RUNTIME_CORE_LANE_MIXED_ROWS_H
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 
 typedef struct {
     const tnd_block_note_t *made;

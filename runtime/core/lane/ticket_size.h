@@ -10,7 +10,7 @@
 #ifndef TND_RUNTIME_CORE_LANE_TICKET_SIZE_H
 #define TND_RUNTIME_CORE_LANE_TICKET_SIZE_H
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/message_notes.h"
 
 /*  The times of blocks, smoothed.  Zeroed: none is known. */
 typedef struct {

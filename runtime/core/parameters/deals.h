@@ -8,7 +8,9 @@
 #ifndef TND_RUNTIME_CORE_PARAMETERS_DEALS_H
 #define TND_RUNTIME_CORE_PARAMETERS_DEALS_H
 
-#include "runtime/core/protocol/message.h"
+#include <stdbool.h>
+
+#include "runtime/core/protocol/role.h"
 
 typedef struct {
     uint64_t step;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/role.h"
 
 /*  Ids of inspectors; they differ from those of actors, hosts and processes that ask to join. */
 enum { TND_INSPECTOR_FIRST = 0x50000000, TND_INSPECTOR_COUNT = 0x10000000 };

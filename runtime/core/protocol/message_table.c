@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "runtime/core/protocol/message.h"
+
 enum {
     READER = TND_PARTY_READER,
     CACHE = TND_PARTY_CACHE,

@@ -4,7 +4,13 @@
 #ifndef TND_RUNTIME_CORE_PROTOCOL_MESSAGE_TABLE_H
 #define TND_RUNTIME_CORE_PROTOCOL_MESSAGE_TABLE_H
 
-#include "runtime/core/protocol/message.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/core/protocol/message_kind.h"
+#include "runtime/core/protocol/role.h"
+
+struct tnd_msg;
 
 /*  What a message carries in addition to its struct. */
 typedef enum {
@@ -59,6 +65,6 @@ typedef struct {
 extern const tnd_msg_spec_t tnd_msg_specs[TND_MSG_KINDS];
 
 /*  Where a message stores its payload; NULL for kinds that have none. */
-void **tnd_msg_payload(tnd_msg_t *msg);
+void **tnd_msg_payload(struct tnd_msg *msg);
 
 #endif

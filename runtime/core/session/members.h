@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-#include "runtime/core/protocol/message.h"
 #include "runtime/core/protocol/restart.h"
+#include "runtime/core/protocol/role.h"
 
 /*  An actor. */
 typedef struct {

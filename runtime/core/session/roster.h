@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/core/protocol/message.h"
+#include "runtime/core/protocol/role.h"
 
 enum { TND_ROSTER_MAX = 4096, TND_ROSTER_TEXT = 64, TND_ROSTER_JOB = 128 };
 

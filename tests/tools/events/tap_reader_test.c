@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/core/protocol/message.h"
 #include "runtime/data/block.h"
 #include "runtime/observe/pages.h"
 
