@@ -49,8 +49,3 @@ bool tnd_request_names(const tnd_request_t *self, const char *name)
             return true;
     return self->file_count == 0;
 }
-
-const char *tnd_request_name(const tnd_request_t *self)
-{
-    return self->file_count == 1 ? self->files[0] : NULL;
-}

@@ -75,8 +75,6 @@ typedef struct {
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */
 bool tnd_request_names(const tnd_request_t *self, const char *name);
-/*  Its only operand; NULL: it has none or several. */
-const char *tnd_request_name(const tnd_request_t *self);
 
 typedef struct {
     const char *name;
