@@ -1,6 +1,8 @@
 /*  runtime/option/spec.c - names of flows. */
 #include "runtime/option/spec.h"
 
+#include "runtime/core/protocol/message_kind.h"
+
 _Static_assert(TND_MSG_KINDS <= 64, "a set of TND_ACCEPT has a bit for each kind of message");
 
 const char *tnd_flow_name(tnd_flow_t flow)
