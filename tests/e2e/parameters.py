@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
@@ -293,4 +294,6 @@ def test_explain_names_the_strategy(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(run_named(globals(), sys.argv[1:], in_folder))
+    with tempfile.TemporaryDirectory() as pages:  # runs of other tests have the same name
+        os.environ["XDG_RUNTIME_DIR"] = pages
+        sys.exit(run_named(globals(), sys.argv[1:], in_folder))

@@ -16,6 +16,7 @@
 #include "runtime/base/allocation.h"
 #include "transport/collective/nccl_internal.h"
 #include "transport/cuda/cuda_devices.h"
+#include "transport/cuda/cuda_image.h"
 
 /*  What a call that does not return has more than one that is asked about: most often another member,
  *  whose calls return, says first what is wrong. */
@@ -290,11 +291,22 @@ static tnd_status_t nccl_usable(const char *device, tnd_error_t *error)
     return tnd_nccl_library(&library, error);
 }
 
-static tnd_status_t check_devices(const tnd_collective_config_t *config, tnd_error_t *error)
+static tnd_status_t tree_usable(const char *device, tnd_error_t *error)
+{
+    TND_TRY(nccl_usable(device, error));
+    if (tnd_cuda_image_bytes() > 0)
+        return TND_OK;
+    return tnd_fail(error,
+                    "this build has no kernels that add along the tree, since it found neither "
+                    "nvcc nor clang: write `order: any`, or leave out `through: nccl`");
+}
+
+static tnd_status_t check_devices(const tnd_collective_ops_t *ops,
+                                  const tnd_collective_config_t *config, tnd_error_t *error)
 {
     tnd_error_t why;
     for (uint32_t t = 0; t < config->thread_count; t++)
-        if (nccl_usable(config->threads[t].device->ops->name, &why) != TND_OK)
+        if (ops->usable(config->threads[t].device->ops->name, &why) != TND_OK)
             return tnd_fail(error, "%s: %s", config->name, why.text);
     return TND_OK;
 }
@@ -302,7 +314,7 @@ static tnd_status_t check_devices(const tnd_collective_config_t *config, tnd_err
 static tnd_status_t join_in(tnd_collective_t **self_p, const tnd_collective_ops_t *ops,
                             const tnd_collective_config_t *config, tnd_error_t *error)
 {
-    TND_TRY(check_devices(config, error));
+    TND_TRY(check_devices(ops, config, error));
     nccl_t *nccl = tnd_allocate_zeroed(1, sizeof *nccl);
     nccl->base.ops = ops;
     nccl->tree = ops == &tnd_collective_nccl_tree;
@@ -428,17 +440,17 @@ static bool nccl_awaits(const tnd_collective_t *self, uint64_t step, uint32_t re
 
 /*  On the host: two parts, and the sum of another node.  On the device: two parts; along the tree also what is
  *  received and gathered of each, and scratch memory for nodes of many leaves. */
-#define OPS(order, joins, parts, more)                                                             \
+#define OPS(order, may, joins, parts, more)                                                        \
     {                                                                                              \
         .name = "nccl", .orders = 1 << (order),                                                    \
         .host_bytes = (TND_NCCL_PARTS + 1) * TND_NCCL_PART_BYTES,                                  \
-        .device_bytes = (parts)*TND_NCCL_PARTS * TND_NCCL_PART_BYTES + (more),                     \
-        .usable = nccl_usable, .join = (joins), .reduce = nccl_reduce, .gathers = nccl_gathers,    \
-        .abort = nccl_abort, .leave = nccl_leave, .free = nccl_free, .outgoing = nccl_outgoing,    \
+        .device_bytes = (parts)*TND_NCCL_PARTS * TND_NCCL_PART_BYTES + (more), .usable = (may),    \
+        .join = (joins), .reduce = nccl_reduce, .gathers = nccl_gathers, .abort = nccl_abort,      \
+        .leave = nccl_leave, .free = nccl_free, .outgoing = nccl_outgoing,                         \
         .incoming = nccl_incoming, .used = nccl_used, .closed = nccl_closed, .waits = nccl_waits,  \
         .awaits = nccl_awaits,                                                                     \
     }
 
-const tnd_collective_ops_t tnd_collective_nccl = OPS(TND_ORDER_ANY, nccl_join, 1, 0);
+const tnd_collective_ops_t tnd_collective_nccl = OPS(TND_ORDER_ANY, nccl_usable, nccl_join, 1, 0);
 const tnd_collective_ops_t tnd_collective_nccl_tree =
-    OPS(TND_ORDER_TREE, tree_join, 3, TND_DEVICE_SCRATCH);
+    OPS(TND_ORDER_TREE, tree_usable, tree_join, 3, TND_DEVICE_SCRATCH);
