@@ -197,7 +197,7 @@ class Background:
 
 
 def test_the_death_of_the_holder_ends_the_run_by_name_and_resume_continues(folder):
-    graph, path = made(folder, 2, optimizer=ADAM, epochs=20), folder / "holder.yaml"
+    graph, path = made(folder, 2, optimizer=ADAM, epochs=20, step=", slow: 1, sleep_us: 10000"), folder / "holder.yaml"
     base = tundish("run", graph, env=ENV)
     keep = ["--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=3 steps"]
     alone = {"a": "read, batch", "b": "feed", "c": "params"}
@@ -213,14 +213,15 @@ def test_the_death_of_the_holder_ends_the_run_by_name_and_resume_continues(folde
 
 
 def test_a_run_is_paused_and_drained_between_steps(folder):
-    graph = made(folder, 2, optimizer=ADAM, epochs=20)
+    graph = made(folder, 2, optimizer=ADAM, epochs=20, step=", slow: 1, sleep_us: 10000")
     base = tundish("run", graph, env=ENV)
     keep = ["--set", f"checkpoint.dir={folder / 'kept'}"]
     run = Background(folder, "run", graph, *keep)
     run.reaches(2)
     assert run.command("pause", "parameters").returncode == 0
-    paused = json.loads(run.command("ps", "--json").stdout)["runs"][0]["paused"]
-    assert paused is not None, run.text()
+    end = time.monotonic() + 60  # steps that have started finish first
+    while json.loads(run.command("ps", "--json").stdout)["runs"][0]["paused"] is None:
+        assert run.process.poll() is None and time.monotonic() < end, run.text()
     code = run.command("set", "feed.depth=3", "parameters")
     assert code.returncode != 0 and "its slots cannot be changed" in code.stdout, code.stdout
     assert run.command("resume", "parameters").returncode == 0
