@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy
@@ -17,11 +16,12 @@ import numpy
 from named import in_folder, run_named
 from run import BUILD, ROOT, TUNDISH, free_port, tundish
 
+NAME = f"parameters-{os.getpid()}"  # a machine shows runs of all tests
 ENV = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
 ROWS, SIZE, EPOCHS, NUMBERS, STALENESS = 83, 8, 3, 3, 4
 STEPS = EPOCHS * -(-ROWS // SIZE)
 GRAPH = """tundish: 1
-name: parameters
+name: {name}
 lanes: {lanes}
 data: {folder}
 actors:
@@ -55,7 +55,7 @@ def made(folder, replicas=1, lanes=1, optimizer=SGD, staleness=STALENESS, step="
     numpy.save(folder / "y.npy", random.standard_normal(ROWS).astype(numpy.float32))
     numpy.save(folder / "initial.npy", numpy.array([[0.5, -1], [2, 0.25]], numpy.float32))
     graph = folder / f"graph-{replicas}-{lanes}.yaml"
-    graph.write_text(GRAPH.format(folder=folder, replicas=replicas, lanes=lanes, optimizer=optimizer,
+    graph.write_text(GRAPH.format(name=NAME, folder=folder, replicas=replicas, lanes=lanes, optimizer=optimizer,
                                   staleness=staleness, step=step, epochs=epochs))
     return graph
 
@@ -205,7 +205,7 @@ def test_the_death_of_the_holder_ends_the_run_by_name_and_resume_continues(folde
     run = Background(folder, "up", graph, path, *keep)
     run.reaches(8)
     seen = json.loads(run.command("ps", "--json").stdout)["processes"]
-    os.kill(next(one["pid"] for one in seen if one["host"] == "c"), signal.SIGKILL)
+    os.kill(next(one["pid"] for one in seen if (one["run"], one["host"]) == (NAME, "c")), signal.SIGKILL)
     assert run.process.wait(120) != 0 and "host c was lost" in run.text(), run.text()
     path.write_text(THREE.format(port=free_port(), **alone))
     rest = tundish("up", graph, path, *keep, "--resume", env=ENV)
@@ -218,13 +218,13 @@ def test_a_run_is_paused_and_drained_between_steps(folder):
     keep = ["--set", f"checkpoint.dir={folder / 'kept'}"]
     run = Background(folder, "run", graph, *keep)
     run.reaches(2)
-    assert run.command("pause", "parameters").returncode == 0
+    assert run.command("pause", NAME).returncode == 0
     end = time.monotonic() + 60  # steps that have started finish first
-    while json.loads(run.command("ps", "--json").stdout)["runs"][0]["paused"] is None:
+    while json.loads(run.command("ps", NAME, "--json").stdout)["runs"][0]["paused"] is None:
         assert run.process.poll() is None and time.monotonic() < end, run.text()
-    code = run.command("set", "feed.depth=3", "parameters")
+    code = run.command("set", "feed.depth=3", NAME)
     assert code.returncode != 0 and "its slots cannot be changed" in code.stdout, code.stdout
-    assert run.command("resume", "parameters").returncode == 0
+    assert run.command("resume", NAME).returncode == 0
     run.reaches(6)
     run.process.send_signal(signal.SIGTERM)
     report = run.end(130)
@@ -295,6 +295,4 @@ def test_explain_names_the_strategy(folder):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as pages:  # runs of other tests have the same name
-        os.environ["XDG_RUNTIME_DIR"] = pages
-        sys.exit(run_named(globals(), sys.argv[1:], in_folder))
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

@@ -82,7 +82,7 @@ def test_keys_and_sizes(folder):
             text = terminal.shows("times ", "cpu:0 step ", "cpu:0 between_steps", "threads",
                                   "last events", "step_run", "options", "depth: 2")
             assert re.search(r"cpu:0 step .* 2  ", text), text
-            assert re.search(r"feed +thread \d+ \(sleeping\)", text), text
+            assert re.search(r"feed +thread \d+ \((sleeping|running)\)", text), text
             assert re.search(r"cpu:0 +thread \d+ \(", text), text
             terminal.tmux("resize-window", "-x", "80", "-y", "24")
             terminal.shows("feed   feeder", without=("depth: 2",))
