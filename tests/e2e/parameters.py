@@ -173,6 +173,13 @@ class Background:
         self.process = subprocess.Popen([str(TUNDISH), command, "--metrics", str(self.metrics), "--report", str(self.report),
                                          *map(str, arguments)], stdout=self.log, stderr=self.log, env=self.env)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
     def steps(self):
         return len(self.metrics.read_text().splitlines()) if self.metrics.exists() else 0
 
@@ -197,40 +204,40 @@ class Background:
 
 
 def test_the_death_of_the_holder_ends_the_run_by_name_and_resume_continues(folder):
-    graph, path = made(folder, 2, optimizer=ADAM, epochs=20, step=", slow: 1, sleep_us: 10000"), folder / "holder.yaml"
+    graph, path = made(folder, 2, optimizer=ADAM, epochs=20), folder / "holder.yaml"
     base = tundish("run", graph, env=ENV)
     keep = ["--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=3 steps"]
     alone = {"a": "read, batch", "b": "feed", "c": "params"}
     path.write_text(THREE.format(port=free_port(), **alone))
-    run = Background(folder, "up", graph, path, *keep)
-    run.reaches(8)
-    seen = json.loads(run.command("ps", "--json").stdout)["processes"]
-    os.kill(next(one["pid"] for one in seen if (one["run"], one["host"]) == (NAME, "c")), signal.SIGKILL)
-    assert run.process.wait(120) != 0 and "host c was lost" in run.text(), run.text()
-    path.write_text(THREE.format(port=free_port(), **alone))
-    rest = tundish("up", graph, path, *keep, "--resume", env=ENV)
-    assert told(rest) == told(base), (told(rest), told(base))
+    with Background(folder, "up", graph, path, *keep) as run:
+        run.reaches(8)
+        seen = json.loads(run.command("ps", "--json").stdout)["processes"]
+        os.kill(next(one["pid"] for one in seen if (one["run"], one["host"]) == (NAME, "c")), signal.SIGKILL)
+        assert run.process.wait(120) != 0 and "host c was lost" in run.text(), run.text()
+        path.write_text(THREE.format(port=free_port(), **alone))
+        rest = tundish("up", graph, path, *keep, "--resume", env=ENV)
+        assert told(rest) == told(base), (told(rest), told(base))
 
 
 def test_a_run_is_paused_and_drained_between_steps(folder):
-    graph = made(folder, 2, optimizer=ADAM, epochs=20, step=", slow: 1, sleep_us: 10000")
+    graph = made(folder, 2, optimizer=ADAM, epochs=20)
     base = tundish("run", graph, env=ENV)
     keep = ["--set", f"checkpoint.dir={folder / 'kept'}"]
-    run = Background(folder, "run", graph, *keep)
-    run.reaches(2)
-    assert run.command("pause", NAME).returncode == 0
-    end = time.monotonic() + 60  # steps that have started finish first
-    while json.loads(run.command("ps", NAME, "--json").stdout)["runs"][0]["paused"] is None:
-        assert run.process.poll() is None and time.monotonic() < end, run.text()
-    code = run.command("set", "feed.depth=3", NAME)
-    assert code.returncode != 0 and "its slots cannot be changed" in code.stdout, code.stdout
-    assert run.command("resume", NAME).returncode == 0
-    run.reaches(6)
-    run.process.send_signal(signal.SIGTERM)
-    report = run.end(130)
-    assert 6 <= report["steps"] < base.report["steps"], report["steps"]
-    rest = tundish("run", graph, *keep, "--resume", env=ENV)
-    assert told(rest) == told(base), (told(rest), told(base))
+    with Background(folder, "run", graph, *keep) as run:
+        run.reaches(2)
+        assert run.command("pause", NAME).returncode == 0
+        end = time.monotonic() + 60  # steps that have started finish first
+        while json.loads(run.command("ps", NAME, "--json").stdout)["runs"][0]["paused"] is None:
+            assert run.process.poll() is None and time.monotonic() < end, run.text()
+        code = run.command("set", "feed.depth=3", NAME)
+        assert code.returncode != 0 and "its slots cannot be changed" in code.stdout, code.stdout
+        assert run.command("resume", NAME).returncode == 0
+        run.reaches(6)
+        run.process.send_signal(signal.SIGTERM)
+        report = run.end(130)
+        assert 6 <= report["steps"] < base.report["steps"], report["steps"]
+        rest = tundish("run", graph, *keep, "--resume", env=ENV)
+        assert told(rest) == told(base), (told(rest), told(base))
 
 
 def test_gradients_are_applied_as_they_arrive(folder):

@@ -9,6 +9,7 @@
 
 enum {
     CLOSE_WAIT_MS = 200, /* for an endpoint to be free again */
+    CUT_WAIT_MS = 2000,  /* for libzmq's thread to see the end of a connection, on a busy machine */
     BACKLOG = 128        /* connections that wait to be accepted, besides the expected peers */
 };
 
@@ -190,9 +191,10 @@ void tnd_binder_close(tnd_zmq_hub_t *self, tnd_binder_t *binder)
     if (binder->socket.data == NULL) {
         tnd_context_leave(self->context, binder->endpoint);
     } else {
-        /* libzmq 4.3.4 aborts if a connection fails in the middle of a message just after its
-         * listener was unbound.  So connections that were cut must have ended first. */
-        tnd_monitor_await(binder->socket.watch, TND_MONITOR_LEFT, binder->cut, CLOSE_WAIT_MS);
+        /* libzmq 4.3.4 aborts if a connection fails in the middle of a message and its listener was
+         * unbound, or the linger of its socket is over.  So connections that were cut must have ended
+         * first; the thread that says so has then let go of what was half sent. */
+        tnd_monitor_await(binder->socket.watch, TND_MONITOR_LEFT, binder->cut, CUT_WAIT_MS);
         tnd_socket_linger(&binder->socket, self->linger_ns / 1000000);
         zmq_unbind(binder->socket.data, binder->endpoint);
         tnd_monitor_await(binder->socket.watch, TND_MONITOR_CLOSED, 1, CLOSE_WAIT_MS);
