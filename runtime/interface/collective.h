@@ -127,7 +127,8 @@ typedef struct {
     /*  Sets *self_p to NULL; NULL is allowed. */
     void (*free)(tnd_collective_t **self_p);
 
-    /* --- actor */
+    /* --- actor.  After each `incoming` and `closed`, and when it is woken, it asks for all that is `used` and
+     * `outgoing`. */
 
     /*  Takes the next value to be sent; false if there is none now. */
     bool (*outgoing)(tnd_collective_t *self, tnd_outgoing_t *outgoing);

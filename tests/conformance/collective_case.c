@@ -442,10 +442,12 @@ static tnd_buffer_t *other_result(void)
     return result;
 }
 
+/*  The member's actor then looks what it has to send, as after each message. */
 static void answer(collective_case_t *run, const tnd_msg_t *msg)
 {
     tnd_collective_t *to = run->member[msg->to - FIRST_FEEDER].collective;
     tnd_error_t error;
+    wake(&run->member[msg->to - FIRST_FEEDER]);
     if (msg->kind == TND_MSG_CLOSED) {
         to->ops->closed(to);
         return;

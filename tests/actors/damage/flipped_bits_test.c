@@ -382,13 +382,13 @@ static void make_bad_record(content_t *self)
 Test(flipped_bits, of_spooled_files_lose_no_row)
 {
     static const format_t spooled[] = {
-        {"values", make_records, TND_COMPRESSION_GZIP, SPOOLED, "", KEPT},
-        {"splits", make_records, TND_COMPRESSION_GZIP, SPOOLED, "", KEPT},
-        {"bad", make_bad_record, TND_COMPRESSION_GZIP, SPOOLED, "", KEPT},
+        {"values.npy", make_records, TND_COMPRESSION_GZIP, SPOOLED, "", KEPT},
+        {"splits.npy", make_records, TND_COMPRESSION_GZIP, SPOOLED, "", KEPT},
+        {"bad.txt", make_bad_record, TND_COMPRESSION_GZIP, SPOOLED, "", KEPT},
     };
     for (size_t i = 0; i < sizeof spooled / sizeof spooled[0]; i++) {
         char pattern[64], all[64];
-        snprintf(pattern, sizeof pattern, "spool/*%s*", spooled[i].name);
+        snprintf(pattern, sizeof pattern, "spool/*.%s", spooled[i].name);
         snprintf(all, sizeof all, "%s/spool", folder);
         flip_stored(&spooled[i], pattern, false, 200 + i);
         tnd_folder_remove(all);
