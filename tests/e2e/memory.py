@@ -268,8 +268,10 @@ def count_of(pid):
 
 def wears(run, hosts, asked, disturb):
     """Disturbs a run again and again; a host that is not disturbed uses as much memory
-    after all rounds as after a third of them."""
-    seen, looks = [], sorted({asked.rounds // 3, *(asked.rounds * i // 10 for i in range(1, 11))})
+    after all rounds as after a third of them.  Memory that leaks grows before and after the
+    middle between these; a queue that was longer than ever, on a busy machine, does so once."""
+    early, middle = asked.rounds // 3, asked.rounds * 2 // 3
+    seen, looks = [], sorted({early, middle, *(asked.rounds * i // 10 for i in range(1, 11))})
     for done in range(asked.rounds + 1):
         if done in looks:
             run.reaches(run.steps() + 200)
@@ -283,11 +285,14 @@ def wears(run, hosts, asked, disturb):
         text = "; ".join(f"{host} {c['memory'] / MIB:.2f} MiB, {c['descriptors']} descriptors, "
                          f"{c['threads']} threads, {c['mappings']} mappings" for host, c in counts.items())
         print(f"  after {done:4}: {text}; {files['files']} files, log of {files['log'] >> 10} KiB")
-    (first, before, left), (last, after, leaves) = seen[looks.index(asked.rounds // 3)], seen[-1]
+    (first, before, left), (last, after, leaves) = seen[looks.index(early)], seen[-1]
+    half = seen[looks.index(middle)][1]
     for host in hosts:
         for what, most in (("memory", 4 * MIB + 1024 * (last - first)), ("descriptors", 8),
                            ("threads", 0), ("mappings", 20), ("shared", 0)):
             grown = after[host][what] - before[host][what]
+            if what == "memory":
+                grown = 2 * min(half[host][what] - before[host][what], after[host][what] - half[host][what])
             assert grown <= most, f"{host}: {grown} more {what} after {last - first} times"
     for what in ("files", "shm"):
         assert leaves[what] <= left[what] + 2, (what, leaves, os.listdir(run.temporary))
