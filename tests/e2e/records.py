@@ -535,8 +535,8 @@ def test_processes_that_spool_at_the_same_time_end_with_one(folder):
     whole = {name: (folder / "spool" / name).read_bytes() for name in spooled(folder)}
     shutil.rmtree(folder / "spool")
     line = [str(TUNDISH), "head", "graph.yaml", "--json"]
-    some = [subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             env={"XDG_CACHE_HOME": str(folder / "cache")}) for _ in range(5)]
+    some = [subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, env={"XDG_CACHE_HOME": str(folder / "cache")})
+            for _ in range(5)]
     outputs = {process.communicate(timeout=100)[0] for process in some}
     assert [process.returncode for process in some] == [0] * 5 and len(outputs) == 1, outputs
     assert {name: (folder / "spool" / name).read_bytes() for name in spooled(folder)} == whole
@@ -716,8 +716,8 @@ def test_processes_that_index_at_the_same_time_end_with_one(folder):
     head(folder, "text", [path])  # the graph file
     shutil.rmtree(folder / "cache")
     line = [str(TUNDISH), "head", "graph.yaml", "--json"]
-    some = [subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             env={"XDG_CACHE_HOME": str(folder / "cache")}) for _ in range(5)]
+    some = [subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, env={"XDG_CACHE_HOME": str(folder / "cache")})
+            for _ in range(5)]
     outputs = {process.communicate(timeout=100)[0] for process in some}
     assert [process.returncode for process in some] == [0] * 5 and len(outputs) == 1, outputs
     only_index(folder)
