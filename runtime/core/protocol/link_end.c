@@ -9,9 +9,10 @@
 
 enum { BACK_OFF_FIRST_NS = 10 * 1000 * 1000, BACK_OFF_MOST_NS = 1000 * 1000 * 1000 };
 
-/*  Lives are nanoseconds.  A life derived from another one adds its own time within a second.  No
+/*  Lives are nanoseconds.  A life derived from another one adds the actor's birth, in units of 65 us:
+ *  of two actors that derive theirs from the same life, the one born later has the later life.  No
  *  clock names a life above LIFE_MOST. */
-#define LIFE_SPREAD ((tnd_life_t)1 << 30)
+enum { BIRTH_UNIT_BITS = 16 };
 #define LIFE_MOST (UINT64_MAX / 2)
 
 static uint64_t quarter(const tnd_end_t *self)
@@ -207,8 +208,9 @@ static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64
 }
 
 /*  The peer knows a later life of this actor.  An actor that was never welcomed is new and its
- *  clock is late: it takes a still later life, which no other actor derives.  An actor that was
- *  welcomed has been replaced. */
+ *  clock is late: it takes a still later life, which no actor of an earlier birth derives.  So the
+ *  late HELLO of a dead actor that did the same does not replace it.  An actor that was welcomed
+ *  has been replaced. */
 static tnd_end_change_t heard_stale(tnd_end_t *self, tnd_life_t later, uint64_t now)
 {
     if (self->state != TND_END_OPENING || later <= self->life || later > LIFE_MOST)
@@ -221,7 +223,7 @@ static tnd_end_change_t heard_stale(tnd_end_t *self, tnd_life_t later, uint64_t 
         return TND_END_REFUSAL;
     }
     (void)lose(self, now);
-    self->life = later + 1 + self->life % LIFE_SPREAD;
+    self->life = later + 1 + (self->config.birth >> BIRTH_UNIT_BITS);
     self->connection = 0;
     return TND_END_LOST;
 }

@@ -54,8 +54,9 @@
  *
  *  A HELLO of an earlier identity is late and changes nothing.  One of an earlier life is answered
  *  (STALE), because lives begin with the time of day and a clock may have gone back.  After STALE,
- *  a process that was never welcomed retries with a later life.  One that was welcomed before is
- *  refused: the later of two processes with one name replaces the earlier.
+ *  a process that was never welcomed retries with a later life.  Among such lives the order is that
+ *  of births, 65 us apart or more.  One that was welcomed before is refused: the later of two
+ *  processes with one name replaces the earlier.
  *
  *  Endpoints are reused: a restarted actor may bind a port that peers still know as another one.
  *  So HELLO names its listener, and the driver of a binding end calls tnd_end_is_meant first.  A

@@ -336,6 +336,40 @@ Test(link_end, an_actor_that_starts_after_its_clock_went_back_is_accepted)
     cr_assert_eq(tnd_end_heard(&binder, &hello, 20 * MS), TND_END_LOST, "later all the same");
 }
 
+/*  A connecting end of an actor that is born then. */
+static tnd_end_t born_at(tnd_life_t birth)
+{
+    tnd_end_t self = make(false, terms);
+    self.life = self.config.birth = birth;
+    return self;
+}
+
+/*  Two processes start after the clock of their host went back; a HELLO of the first is still under
+ *  way when the second has been accepted.  The births are on both sides of a second, and as close as
+ *  two births may be. */
+Test(link_end, a_late_hello_of_a_dead_process_with_a_raised_life_changes_nothing)
+{
+    const tnd_life_t known = 1ull << 60, births[][2] = {{(1 << 30) - 1, 1 << 30},
+                                                        {5 << 16, 6 << 16},
+                                                        {(6 << 16) - 1, 6 << 16},
+                                                        {1000 * MS, 3601 * 1000 * MS}};
+    for (size_t i = 0; i < sizeof births / sizeof *births; i++) {
+        tnd_end_t first = born_at(known), dead = born_at(births[i][0]),
+                  live = born_at(births[i][1]);
+        tnd_end_t binder = make(true, terms);
+        bring_up(&first, &binder, 0);
+        tnd_end_disconnected(&binder, 1);
+        cr_assert_eq(is_told(&dead, &binder, 2), TND_END_LOST);
+        tnd_msg_t late = hello_of(&dead, 20 * MS);
+        cr_assert_eq(is_told(&live, &binder, 21 * MS), TND_END_LOST);
+        bring_up(&live, &binder, 40 * MS);
+
+        cr_assert_eq(tnd_end_heard(&binder, &late, 41 * MS), TND_END_STALE);
+        cr_assert_eq(binder.state, TND_END_OPEN);
+        cr_assert_eq(binder.life, live.life);
+    }
+}
+
 Test(link_end, a_predecessor_that_wakes_is_refused)
 {
     tnd_end_t old = make(false, terms), young = make(false, terms), binder = make(true, terms);
