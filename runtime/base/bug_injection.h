@@ -34,6 +34,9 @@
     X(PACKED_REST_FORGOTTEN, "the last packed row of an epoch is lost if it is not full")          \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
+    X(STEP_COUNTED_AS_BEFORE,                                                                      \
+      "a step that a feeder begins has as many reductions as the last one")                        \
+    X(NEXT_STEP_PASSED, "a feeder that has done a step has passed the rounds of the next one too") \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \
     X(PART_NOT_AWAITED, "a manifest is asked for with the part of one replica missing")            \
     X(FORGOTTEN_EARLY, "older checkpoints are deleted before the new one is written")              \

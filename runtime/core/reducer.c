@@ -82,7 +82,8 @@ static bool was_passed(const tnd_reducer_core_t *self, tnd_round_name_t name)
 static void close_done(tnd_reducer_core_t *self, uint32_t feeder)
 {
     uint32_t at = self->rounds.oldest;
-    while (at != NONE && self->rounds.rounds[at].name.round <= self->feeders[feeder].done.last) {
+    uint64_t last = self->feeders[feeder].done.last + TND_BUG(NEXT_STEP_PASSED);
+    while (at != NONE && self->rounds.rounds[at].name.round <= last) {
         tnd_round_t *round = &self->rounds.rounds[at];
         const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
         at = round->next;
@@ -164,6 +165,7 @@ static tnd_status_t check_steps(const tnd_reducer_core_t *self, uint64_t first, 
 static tnd_status_t has_done(tnd_reducer_core_t *self, feeder_t *feeder, uint64_t until,
                              tnd_error_t *error)
 {
+    until += TND_BUG(STEP_COUNTED_AS_BEFORE);
     if (!feeder->has_done || until <= feeder->done.last + 1)
         return TND_OK;
     uint64_t first = feeder->done.last + 1;

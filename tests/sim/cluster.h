@@ -217,7 +217,11 @@ typedef struct {
     bool depth_said;            /* by the leader, since its host is connected */
     uint32_t ready[SIM_DEPTH], ready_count;
     bool device_busy, device_applies, device_waits;
-    uint64_t cut; /* its program ends the epoch before this step; TND_UNKNOWN: not now */
+    uint64_t next_step,
+        synced;         /* step that runs next; before which all rounds without rows are done */
+    bool device_syncs;  /* it is busy with these */
+    uint32_t sync_slot; /* the next one of them */
+    uint64_t cut;       /* its program ends the epoch before this step; TND_UNKNOWN: not now */
     uint32_t reductions_open; /* of the step under way, without their result */
     uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];
@@ -310,6 +314,7 @@ typedef struct {
     uint64_t doubled;          /* blocks that came twice */
     uint64_t starts, left_out; /* of runs that lost a host; processes that such a start left out */
     uint64_t pushes, redone;   /* applied to parameters; steps whose rows a dead replica had */
+    uint64_t syncs;            /* rounds without rows to which feeders posted */
     uint64_t faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -584,6 +589,16 @@ void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block, const t
 void sim_feeder_device(sim_t *self, uint32_t feeder);
 void sim_feeder_goes(sim_t *self, uint32_t feeder);
 void sim_feeder_commit(sim_t *self, uint32_t feeder, sim_slot_t *slot);
+/*  Posts to a round; whether it may do so now, or goes on once another round is closed. */
+void sim_feeder_post(sim_t *self, uint32_t feeder, const sim_round_t *round);
+bool sim_feeder_may_post(const sim_t *self, sim_actor_t *feeder);
+/*  syncs.c: how many rounds without rows are before a step; the result of one; whether a step that was run
+ *  cannot be committed before them; they begin if they are due; a part of them has ended. */
+uint32_t sim_sync_slots(const sim_plan_t *plan, uint64_t step);
+uint64_t sim_sync_root(const sim_plan_t *plan, uint64_t step, uint32_t slot);
+bool sim_sync_holds(const sim_t *self, uint32_t feeder, uint64_t step);
+bool sim_sync_begins(sim_t *self, uint32_t feeder);
+void sim_sync_goes_on(sim_t *self, uint32_t feeder);
 /*  device.c: a slot has the rows of the next step; they were copied; whether that step may start; it
  *  was put on the device; the device has done it, or never will; a step that ended is committed;
  *  the slot gets memory for another step; a program releases rows. */
@@ -591,6 +606,8 @@ void sim_device_ready(sim_t *self, uint32_t feeder, uint32_t slot);
 void sim_device_copied(sim_t *self, uint32_t feeder);
 bool sim_device_starts(const sim_actor_t *actor);
 void sim_device_put(sim_t *self, uint32_t feeder);
+/*  What was held may be committed. */
+void sim_device_go_on(sim_t *self, uint32_t feeder);
 void sim_device_event(sim_t *self, uint32_t feeder);
 void sim_device_hung(sim_t *self, uint32_t feeder);
 void sim_device_refill(sim_t *self, uint32_t feeder, sim_slot_t *slot);

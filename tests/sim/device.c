@@ -133,12 +133,19 @@ static void commit(sim_t *self, uint32_t id)
     const tnd_device_slots_t *counts = &device->counts;
     while (device->committed < tnd_device_slots_to_commit(counts, self->plan.discards)) {
         sim_slot_t *slot = slot_of(actor, device->committed);
+        if (sim_sync_holds(self, id, slot->step))
+            return;
         if (!self->plan.discards && device->committed >= counts->finished)
             sim_violate(self, "%s commits step %" PRIu64 " before its device has done it",
                         sim_name(self, id), slot->step);
         device->committed++;
         sim_feeder_commit(self, id, slot);
     }
+}
+
+void sim_device_go_on(sim_t *self, uint32_t id)
+{
+    commit(self, id);
 }
 
 void sim_device_hung(sim_t *self, uint32_t id)

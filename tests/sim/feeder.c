@@ -79,6 +79,26 @@ static void pass(sim_t *self, uint32_t id, sim_actor_t *actor, uint64_t step, ui
         say_passed(self, id, actor);
 }
 
+void sim_feeder_post(sim_t *self, uint32_t id, const sim_round_t *next)
+{
+    sim_actor_t *actor = &self->actors[id];
+    sim_round_t *round = round_of(actor, next->step, next->slot);
+    if (round->open)
+        sim_violate(self, "%s still keeps round %u of step %" PRIu64, sim_name(self, id),
+                    round->slot, round->step);
+    *round = *next;
+    actor->reductions_open++;
+    actor->rounds_open++;
+    post(self, id, round);
+}
+
+/*  Open rounds are stored, so their number is limited. */
+bool sim_feeder_may_post(const sim_t *self, sim_actor_t *actor)
+{
+    actor->device_waits = actor->rounds_open >= self->plan.depth * self->plan.reductions + 1;
+    return !actor->device_waits;
+}
+
 static sim_slot_t *slot_of(sim_actor_t *actor)
 {
     return &actor->slots[actor->ready[0]];
@@ -99,8 +119,9 @@ void sim_feeder_goes(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     withdraw(self, id, actor);
-    if (actor->device_busy || actor->ready_count == 0 || !sim_device_starts(actor) ||
-        self->plan.discards || slot_of(actor)->step >= sim_finish_of(self, actor->host))
+    if (sim_sync_begins(self, id) || actor->device_busy || actor->ready_count == 0 ||
+        !sim_device_starts(actor) || self->plan.discards ||
+        slot_of(actor)->step >= sim_finish_of(self, actor->host))
         return;
     actor->device_busy = true;
     actor->device_applies = false;
@@ -123,19 +144,14 @@ static void reduce(sim_t *self, uint32_t id, sim_actor_t *actor)
     const sim_slot_t *slot = slot_of(actor);
     uint32_t feeder = id - plan->first_feeder;
     uint32_t reductions = reductions_of(self, id, slot->step);
+    uint32_t before = sim_sync_slots(plan, slot->step);
     for (uint32_t k = 0; k < reductions; k++) {
-        sim_round_t *round = round_of(actor, slot->step, k);
-        if (round->open)
-            sim_violate(self, "%s still keeps round %u of step %" PRIu64, sim_name(self, id),
-                        round->slot, round->step);
-        *round = (sim_round_t){.slot = k, .step = slot->step, .open = true};
-        round->rows = slot->rows;
+        sim_round_t round = {
+            .slot = before + k, .step = slot->step, .open = true, .rows = slot->rows};
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
-            round->leaves[r] = sim_leaf(slot->step, k, plan->feeder_first[feeder] + r, slot->ids[r],
-                                        slot->count[r]);
-        actor->reductions_open++;
-        actor->rounds_open++;
-        post(self, id, round);
+            round.leaves[r] = sim_leaf(slot->step, k, plan->feeder_first[feeder] + r, slot->ids[r],
+                                       slot->count[r]);
+        sim_feeder_post(self, id, &round);
     }
 }
 
@@ -154,12 +170,14 @@ static void learn(sim_t *self, uint32_t id, sim_actor_t *actor, sim_slot_t *slot
 void sim_feeder_device(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
+    if (actor->device_syncs) {
+        sim_sync_goes_on(self, id);
+        return;
+    }
     sim_slot_t *slot = slot_of(actor);
     uint32_t reductions = reductions_of(self, id, slot->step);
     if (!actor->device_applies && reductions > 0) {
-        /*  Open rounds are stored, so their number is limited. */
-        actor->device_waits = actor->rounds_open >= self->plan.depth * self->plan.reductions + 1;
-        if (actor->device_waits)
+        if (!sim_feeder_may_post(self, actor))
             return;
         actor->device_applies = true;
         reduce(self, id, actor);
@@ -169,9 +187,10 @@ void sim_feeder_device(sim_t *self, uint32_t id)
     if (slot->cuts)
         actor->cut = slot->step + 1;
     actor->device_busy = false;
+    actor->next_step = slot->step + 1;
     memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
     if (self->plan.reductions > 0)
-        pass(self, id, actor, slot->step, reductions);
+        pass(self, id, actor, slot->step, sim_sync_slots(&self->plan, slot->step) + reductions);
     sim_device_put(self, id);
     sim_feeder_goes(self, id);
 }
@@ -350,13 +369,21 @@ static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
         }
 }
 
+/*  What all feeders must get in that slot of a step. */
+static uint64_t root_of(sim_t *self, uint64_t step, uint32_t slot)
+{
+    uint32_t before = sim_sync_slots(&self->plan, step);
+    return slot < before ? sim_sync_root(&self->plan, step, slot)
+                         : sim_root(self, step, slot - before);
+}
+
 static void take_result(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t *msg)
 {
     sim_round_t *round = round_of(actor, msg->post.round, msg->post.reducer_slot);
     uint64_t value = ((sim_payload_t *)msg->post.payload)->value;
     sim_free(self, msg->post.payload, id);
     bool is_old = msg->post.round < self->base; /* of the first time that the stream was fed */
-    if (!is_old && value != sim_root(self, msg->post.round, msg->post.reducer_slot))
+    if (!is_old && value != root_of(self, msg->post.round, msg->post.reducer_slot))
         sim_violate(self, "%s gets a wrong result of round %" PRIu64, sim_name(self, id),
                     msg->post.round);
     tnd_msg_t got = {.kind = TND_MSG_GOT, .from = id, .to = msg->from};
@@ -399,8 +426,11 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     tnd_error_t error;
     switch (msg->kind) {
     case TND_MSG_REWIND:
+        if (actor->next_step == TND_UNKNOWN)
+            actor->next_step = msg->rewind.cursor->step;
         tnd_feeder_core_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step,
                                   msg->rewind.cuts, msg->rewind.before);
+        sim_feeder_goes(self, id);
         break;
     case TND_MSG_SLICE:
         self->progress_at = self->now;
@@ -443,7 +473,7 @@ static void *create(sim_t *self, uint32_t id)
     uint32_t feeder = id - plan->first_feeder;
     self->actors[id].device = (sim_device_t){.reader_count = 0};
     self->actors[id].depth = self->actors[id].depth_told = plan->depth;
-    self->actors[id].cut = TND_UNKNOWN;
+    self->actors[id].cut = self->actors[id].next_step = self->actors[id].synced = TND_UNKNOWN;
     for (uint32_t s = 0; s < SIM_DEPTH; s++)
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
             self->actors[id].slots[s].ids[r] =

@@ -17,7 +17,8 @@ enum {
     USE_SPARE,
     USE_REWINDS = 40,
     USE_VALIDATION,
-    USE_FEED
+    USE_FEED,
+    USE_SYNCS
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -608,4 +609,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     self->repeats = sim_hash(seed, USE_AFTER) % 100 < 12 && self->steps_max == TND_UNKNOWN;
     if (self->repeats) /* what is fed again was fed to its end */
         self->judge.patience = 0;
+    self->syncs = self->reductions > 0 && !self->repeats && sim_hash(seed, USE_SYNCS) % 100 < 40;
 }

@@ -111,6 +111,7 @@ typedef struct {
     uint32_t
         rogue; /* the feeder whose replicas post another number of reductions in one step; UINT32_MAX */
     uint64_t rogue_step;
+    bool syncs; /* programs have rounds of reductions without rows */
     uint32_t rogue_reductions;
 } sim_plan_t;
 
