@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "tests/sim/cluster.h"
 
 static const uint64_t ms = 1000 * 1000;
@@ -303,6 +304,16 @@ void sim_touches_forget(sim_t *self, uint32_t host)
             self->actors[id].asked_life = 0;
 }
 
+/*  Until when something may hold up the steps before a pause: a touch, a fault, rows on a slow link, a
+ *  process that opens its data. */
+static uint64_t moving_until(const sim_t *self)
+{
+    uint64_t until = tnd_most(tnd_most(self->touched_at, self->faults_end), self->crossing_until);
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        until = tnd_most(until, self->hosts[h].open_until);
+    return until;
+}
+
 void sim_touches_check(sim_t *self)
 {
     uint64_t step;
@@ -322,10 +333,7 @@ void sim_touches_check(sim_t *self)
             sim_violate(
                 self, "%s has started %" PRIu64 " steps of a run that pauses before step %" PRIu64,
                 sim_name(self, id), tnd_feeder_core_started(self->actors[id].machine), step);
-    uint64_t since = self->touched_at > self->faults_end ? self->touched_at : self->faults_end;
-    since =
-        self->crossing_until > since ? self->crossing_until : since; /* slow links deliver first */
-    if (!tnd_leader_core_has_begun(self->run.session) || self->now <= since + quiet_ns)
+    if (!tnd_leader_core_has_begun(self->run.session) || self->now <= moving_until(self) + quiet_ns)
         return;
     check_wishes(self);
     if (self->booked != step)
