@@ -653,6 +653,7 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     if (!tnd_leader_core_is_over(self) && book(self, effect))
         return true;
     tnd_leader_core_check_failure(self, now);
+    tnd_leader_core_drain_at_rest(self);
     if (!tnd_leader_core_ends(self) && finished(self)) {
         self->state = TND_LEADER_CORE_DONE;
         self->tell = true;

@@ -89,6 +89,9 @@ void tnd_leader_core_check_failure(tnd_leader_core_t *self, uint64_t now);
 
 /*  Ends the epoch with the step that was booked, if programs want it; they must all. */
 void tnd_leader_core_take_cut(tnd_leader_core_t *self);
+/*  A run that drains ends where its stream rests: of the steps that feeders had started, those after the end
+ *  of an epoch that programs wanted came back unused, and none of later ones is started. */
+void tnd_leader_core_drain_at_rest(tnd_leader_core_t *self);
 /*  HALT of a feeder. */
 void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg);
 

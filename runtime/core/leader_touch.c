@@ -94,6 +94,21 @@ void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t ep
     self->tell = true;
 }
 
+static bool is_at_rest(const tnd_leader_core_t *self)
+{
+    return self->steps.cursor.step >= self->halt.rest_step ||
+           tnd_assembly_next_epoch(&self->steps) >= self->halt.rest_epoch;
+}
+
+void tnd_leader_core_drain_at_rest(tnd_leader_core_t *self)
+{
+    uint64_t step = self->steps.cursor.step;
+    if (self->drain_end == TND_UNKNOWN || step >= tnd_leader_core_end_of(self) || !is_at_rest(self))
+        return;
+    self->drain_end = step;
+    tnd_leader_core_tell_end(self);
+}
+
 bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
 {
     const tnd_cursor_t *at = &self->steps.cursor;
@@ -103,7 +118,7 @@ bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
         return false;
     if (TND_BUG(VALIDATION_STARTS_EARLY) && at->step + 1 >= self->halt.rest_step)
         return true;
-    return at->step >= self->halt.rest_step || *epoch_p >= self->halt.rest_epoch;
+    return is_at_rest(self);
 }
 
 void tnd_leader_core_end_here(tnd_leader_core_t *self)

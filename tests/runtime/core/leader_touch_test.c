@@ -365,3 +365,33 @@ Test(leader, a_chain_does_not_rest_where_it_ends)
         free(self);
     }
 }
+
+/*  Feeders had started steps 0, 1 and 2 when the run was to drain; then programs end the epoch after step 0,
+ *  and the next one is not to begin before a validation. */
+Test(leader, a_run_that_drains_ends_where_its_stream_rests)
+{
+    tnd_leader_core_t *self = running();
+    tnd_effect_t effect;
+    uint64_t last = TND_UNKNOWN;
+    tnd_leader_core_rest_at(self, TND_UNKNOWN, 1);
+    tnd_leader_core_ask_drain(self);
+    while (tnd_leader_core_next(self, 0, &effect))
+        continue;
+    for (uint32_t i = 0; i < 2; i++)
+        answers_halt(self, i, 1, 3, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        take_part(self, 0, i);
+        tnd_msg_t msg = {.kind = TND_MSG_COMMIT, .from = FEED_0 + i, .to = TND_LEADER};
+        msg.commit.rows = 1;
+        msg.commit.digest[0] = UINT64_MAX - 1 + i;
+        msg.commit.cut = true;
+        tnd_leader_core_message(self, &msg, 0);
+    }
+    while (tnd_leader_core_next(self, 0, &effect))
+        if (effect.msg.kind == TND_MSG_LAST)
+            last = effect.msg.until.step;
+    cr_assert_eq(tnd_leader_core_cursor(self)->step, 1);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
+    cr_assert_eq(last, 1, "feeders know it");
+    free(self);
+}
