@@ -45,7 +45,9 @@ typedef struct {
  *  seconds. */
 static inline tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)
 {
-    return (tnd_absence_limits_t){.grace_ns = 1500000000, .dead_after_ns = plan->dead_after_ns};
+    return (tnd_absence_limits_t){.grace_ns = 1500000000,
+                                  .dead_after_ns = plan->dead_after_ns,
+                                  .silence_ns = plan->link_timeout_ns};
 }
 
 #endif

@@ -111,8 +111,9 @@ static const tnd_option_t settings_options[] = {
              "progress of opening its data"},
     {TND_OPTION_NAMED("dead_after", tnd_settings_t, dead_after_ns, DURATION, TUNE),
      .fallback = "10s", .range = "1ms..",
-     .help = "a host that is away for so long is lost; one whose connection has ended, after 1.5s "
-             "if its process is known to be dead or can be replaced"},
+     .help = "a host that is silent for so long is lost, or half as long after its connection is "
+             "given up if that is later; one whose connection has ended, after 1.5s if its process "
+             "is known to be dead or can be replaced"},
     {TND_OPTION_NAMED("link_timeout", tnd_settings_t, link_timeout_ns, DURATION, TUNE),
      .fallback = "1s", .range = "1ms..",
      .help = "a connection without a byte for so long is replaced; on a slow path up to nine times "

@@ -129,7 +129,8 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
     uint32_t h = self->links[link].host[0];
     sim_host_t *host = &self->hosts[h];
     tnd_absence_limits_t limits = {.grace_ns = self->plan.link_timeout_ns * 3 / 2,
-                                   .dead_after_ns = self->plan.dead_after_ns};
+                                   .dead_after_ns = self->plan.dead_after_ns,
+                                   .silence_ns = self->plan.link_timeout_ns};
     if (side == 0) {
         host->leader_lost_at = self->now;
         tnd_leader_presence_away(&host->leader, &limits, loss, sim_clock(self, h));

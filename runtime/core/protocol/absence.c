@@ -4,6 +4,15 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/core/protocol/effect.h"
 
+/*  How long the peer had been silent before, as far as that counts. */
+static uint64_t silence_before(const tnd_absence_limits_t *limits, tnd_loss_t loss)
+{
+    uint64_t most = limits->dead_after_ns / 2;
+    if (loss != TND_LOSS_SILENT)
+        return 0;
+    return limits->silence_ns < most ? limits->silence_ns : most;
+}
+
 void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, tnd_loss_t loss,
                        uint64_t now)
 {
@@ -14,7 +23,7 @@ void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, 
         .loss = loss,
         .since_ns = since,
         .grace_until_ns = now + (grace < most ? grace : most),
-        .until_ns = now + most,
+        .until_ns = now + most - silence_before(limits, loss),
     };
 }
 

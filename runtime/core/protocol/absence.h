@@ -1,10 +1,12 @@
 /*  runtime/core/protocol/absence.h - how long a process may lack control before it counts as lost.
  *
  *  A live process may be silent for long: its machine may be busy, or the network slow.  So it is
- *  lost after `dead_after`.  It is lost after the short `grace` only if its connection ended without
- *  GOODBYE and it is known to be dead.  An ended connection does not prove a death: networks end
- *  connections too, and a busy machine may take longer than the grace to reconnect.  If nothing else
- *  is known, only a process that the run does not need is presumed dead; if it lives, it returns.
+ *  lost after `dead_after`.  The silence for which its connection was given up is a part of that, at
+ *  most half: the rest is for its return.  It is lost after the short `grace` only if its connection
+ *  ended without GOODBYE and it is known to be dead.  An ended connection does not prove a death:
+ *  networks end connections too, and a busy machine may take longer than the grace to reconnect.  If
+ *  nothing else is known, only a process that the run does not need is presumed dead; if it lives, it
+ *  returns.
  *
  *  A peer that is away again soon after its return may not have received its welcome, and waits for
  *  an answer the longer it was away (link_end.h).  The absence then continues as if the peer had
@@ -37,6 +39,7 @@ typedef enum {
 
 typedef struct {
     uint64_t grace_ns, dead_after_ns; /* a larger grace counts as dead_after */
+    uint64_t silence_ns;              /* what TND_LOSS_SILENT has waited for */
 } tnd_absence_limits_t;
 
 /*  Zeroed: the peer is here. */

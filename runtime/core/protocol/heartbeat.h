@@ -22,7 +22,7 @@ typedef struct {
 } tnd_heartbeat_t;
 
 /*  A process that has been silent for so long is replaced.  The leader counts it as lost by then:
- *  it notices the silence within link_timeout and a quarter, and waits for dead_after. */
+ *  it notices the silence within link_timeout and a quarter, and waits for dead_after at most. */
 uint64_t tnd_heartbeat_limit(uint64_t link_timeout_ns, uint64_t dead_after_ns);
 /*  A look, which is due every `every_ns`.  `beat_ns` 0: the process does not count now, because it
  *  begins or ends.  Returns how long it has been silent. */

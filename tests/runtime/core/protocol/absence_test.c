@@ -57,6 +57,25 @@ Test(absence, any_other_loss_waits_for_dead_after)
     }
 }
 
+Test(absence, the_silence_before_counts_up_to_half_of_dead_after)
+{
+    static const struct {
+        uint64_t silence_ns, until_ns;
+    } cases[] = {{30, 1070}, {50, 1050}, {51, 1050}, {900, 1050}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tnd_absence_limits_t after = limits;
+        tnd_absence_t absence = {0};
+        after.silence_ns = cases[i].silence_ns;
+        tnd_absence_begin(&absence, &after, TND_LOSS_SILENT, 1000);
+        cr_assert_eq(tnd_absence_deadline(&absence, 1000), cases[i].until_ns);
+        cr_assert_not(
+            tnd_absence_is_over(&absence, TND_FATE_DEAD, false, cases[i].until_ns - 1));
+        cr_assert(tnd_absence_is_over(&absence, TND_FATE_ALIVE, true, cases[i].until_ns));
+        tnd_absence_begin(&absence, &after, TND_LOSS_OURS, 1000);
+        cr_assert_eq(tnd_absence_deadline(&absence, 1000), 1100, "another loss follows no silence");
+    }
+}
+
 Test(absence, the_time_of_a_caller_that_was_away_does_not_count)
 {
     tnd_absence_t absence = away(TND_LOSS_ENDED, 1000);
