@@ -68,8 +68,7 @@ Test(absence, the_silence_before_counts_up_to_half_of_dead_after)
         after.silence_ns = cases[i].silence_ns;
         tnd_absence_begin(&absence, &after, TND_LOSS_SILENT, 1000);
         cr_assert_eq(tnd_absence_deadline(&absence, 1000), cases[i].until_ns);
-        cr_assert_not(
-            tnd_absence_is_over(&absence, TND_FATE_DEAD, false, cases[i].until_ns - 1));
+        cr_assert_not(tnd_absence_is_over(&absence, TND_FATE_DEAD, false, cases[i].until_ns - 1));
         cr_assert(tnd_absence_is_over(&absence, TND_FATE_ALIVE, true, cases[i].until_ns));
         tnd_absence_begin(&absence, &after, TND_LOSS_OURS, 1000);
         cr_assert_eq(tnd_absence_deadline(&absence, 1000), 1100, "another loss follows no silence");
