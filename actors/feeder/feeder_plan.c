@@ -13,6 +13,7 @@
 #include "runtime/base/bounds.h"
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
+#include "runtime/feed/values/device_values.h"
 #include "runtime/interface/device.h"
 #include "runtime/resources/process_memory.h"
 #include "runtime/topology/error_location.h"
@@ -251,6 +252,17 @@ static uint64_t device_pages(uint64_t bytes)
     return bytes < page ? bytes : tnd_round_up(bytes, page);
 }
 
+/*  How many replicas of the feeder, from one on, are on one device. */
+static uint32_t replicas_together(const tnd_plan_t *plan, const tnd_instance_t *own, uint32_t from)
+{
+    const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + from);
+    uint32_t count = 1;
+    while (from + count < own->replica_count &&
+           tnd_feeder_plan_device(plan, own, own->replica_first + from + count) == device)
+        count++;
+    return count;
+}
+
 /*  Adds the memory and threads of devices; returns the bytes of a replica's rows that are cast on the
  *  host. */
 static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
@@ -265,9 +277,7 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
     for (uint32_t i = 0, replicas; i < own->replica_count; i += replicas) {
         const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
         uint32_t can = tnd_device_can(device);
-        for (replicas = 1; i + replicas < own->replica_count; replicas++)
-            if (tnd_feeder_plan_device(plan, own, own->replica_first + i + replicas) != device)
-                break;
+        replicas = replicas_together(plan, own, i);
         bool keeps_raw = options->cast != NULL && (can & TND_DEVICE_RAW_ROWS) != 0;
         uint64_t bytes = device_pages(shown.bytes);
         if (keeps_raw)
@@ -283,26 +293,42 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
     return cast;
 }
 
-/*  Of each device, what a collective has for values that are under way. */
+/*  Of one device, what is under way of values that its replicas, from `first` on, may post there. */
+static void add_device_values(const tnd_plan_t *plan, const tnd_instance_t *own, const char *device,
+                              uint32_t first, uint32_t count, tnd_memory_estimate_t *estimate)
+{
+    const uint32_t needed = TND_DEVICE_OWN_MEMORY | TND_DEVICE_REDUCES;
+    if ((tnd_device_can(device) & needed) != needed)
+        return;
+    tnd_device_values_bytes_t bytes =
+        tnd_device_values_bytes(plan->chains[own->chain].replicas, first, count);
+    tnd_memory_estimate_add(estimate, own->name, bytes.host,
+                            "values that steps reduce on %s, between that and the host", device);
+    tnd_memory_estimate_add_device(estimate, device, bytes.device,
+                                   "the same values, of its replicas together");
+}
+
+/*  Of each device, what is under way of values, and what a collective has for them besides. */
 static void add_collective(const tnd_plan_t *plan, const tnd_instance_t *own,
                            tnd_memory_estimate_t *estimate)
 {
     const tnd_collective_ops_t *ops;
-    const char *before = NULL;
     uint64_t devices = 0;
     if (tnd_reduction_through_of_feeder(plan, (uint32_t)(own - plan->instances), &ops, NULL) !=
             TND_OK ||
-        ops == NULL || ops->host_bytes == 0)
+        ops == NULL)
         return;
-    for (uint32_t i = 0; i < own->replica_count; i++) {
+    for (uint32_t i = 0, count; i < own->replica_count; i += count) {
         const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
-        if (device == before)
-            continue;
-        before = device;
+        count = replicas_together(plan, own, i);
+        add_device_values(plan, own, device, own->replica_first + i, count, estimate);
         devices++;
-        tnd_memory_estimate_add_device(estimate, device, ops->device_bytes, "values that %s adds",
-                                       ops->name);
+        if (ops->device_bytes > 0)
+            tnd_memory_estimate_add_device(estimate, device, ops->device_bytes,
+                                           "values that %s adds", ops->name);
     }
+    if (ops->host_bytes == 0)
+        return;
     estimate->threads++; /* it watches the others */
     tnd_memory_estimate_add(estimate, own->name, devices * ops->host_bytes,
                             "values on their way to %s and back", ops->name);

@@ -19,11 +19,13 @@ extern "C" {
  *  the result when `apply` runs.
  *
  *  Replicas of one device are added there.  What they make together is copied to the host and the result back,
- *  4 MiB at a time; meanwhile the part before is copied in and the one after is copied out.
+ *  4 MiB at a time; meanwhile the part before is copied in and the one after is copied out.  A device without memory
+ *  of its own (cpu) copies nothing.
  *
- *  Memory: from the first call on, for each device, 12 MiB of its own for each node of the reduction tree that
- *  its replicas make, which is one if its replicas and those of the run are powers of two; and page-locked memory,
- *  12 MiB for each and 12 MiB more.  It is not part of the memory sum.
+ *  Memory: from the first call on, for each device that has its own, 12 MiB of that for each node of the reduction
+ *  tree that its replicas make, which is one if its replicas and those of the run are powers of two; and
+ *  page-locked memory, 12 MiB for each and 12 MiB more.  The memory sum contains it, whether a step calls this or
+ *  not.
  *
  *  Errors: TND_FAILED as tnd_replica_reduce, and if the device cannot do that (pjrt), if the stream is none of
  *  the device, in a step whose model is shared, or after tnd_replica_begin.  The run fails if the memory is not

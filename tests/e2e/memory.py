@@ -20,6 +20,7 @@ import time
 from deaths import Made, Run
 from faults import free_range, until
 from named import run_named
+from nccl import lacks_kernels
 from run import BUILD, ROOT, TUNDISH
 
 MIB = 1 << 20
@@ -64,6 +65,23 @@ actors:
   mean: {{kind: reducer}}
 links:
   - read -> batch -> feed <-> mean
+"""
+ON_DEVICES = """tundish: 1
+name: memory
+seed: 7
+data: {data}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy"}}}}, epochs: 1}}
+  batch: {{kind: batcher, size: 4, replicas: 4}}
+  feed: {{kind: feeder, step: {{plugin: bulk, count: {large}, there: {there}}}}}
+  mean: {{{reducer}}}
+links:
+  - read -> batch -> feed <-> mean
+"""
+TWO = """port: {port}
+hosts:
+  a: {{address: 127.0.0.1, actors: [read, batch, feed, mean], devices: {{feed: ["{kind}:0", "{kind}:1"]}}}}
+  b: {{address: 127.0.0.1, actors: [feed], devices: {{feed: ["{kind}:2"]}}}}
 """
 FOUR = """port: {port}
 hosts:
@@ -208,29 +226,26 @@ def test_a_step_that_sleeps_tcp(folder, asked):
     every_sample_stands_still(folder, "tcp", asked)
 
 
-def sums_of(files):
-    """What `explain` says that each host takes at most."""
+def sums_of(files, env=ENV):
+    """What `explain` says that each host takes at most, with its devices: those of these tests have the host's memory."""
     done = subprocess.run([str(TUNDISH), "explain", *map(str, files), "--json"], capture_output=True,
-                          text=True, cwd=ROOT, env=ENV)
+                          text=True, cwd=ROOT, env=env)
     assert done.returncode == 0, done.stderr
-    return {host["name"]: host["memory"]["bytes"] for host in json.loads(done.stdout)["hosts"]}
+    return {host["name"]: host["memory"]["bytes"] + sum(term["bytes"] for term in host["memory"].get("devices", []))
+            for host in json.loads(done.stdout)["hosts"]}
 
 
-def reduces(folder, transport, large, steps=5):
-    """The most that each host takes in some steps that reduce `large` bytes, without these bytes."""
-    write_numbers(folder / "y.npy", range(4 * steps))
-    files = folder / "graph.yaml", folder / "overlay.yaml"
-    files[0].write_text(REDUCED.format(data=folder, large=large // 4))
-    files[1].write_text(FOUR.format(port=free_range("127.0.0.1", 1), transport=transport))
-    sums, most, run = sums_of(files), {}, Run.__new__(Run)
-    run.log = folder / "log"
+def reduces(files, arrays, env=ENV):
+    """The most that each host takes in a run, without the arrays of its own replicas, `arrays` bytes by host."""
+    most, run = {}, Run.__new__(Run)
+    run.log = files[0].parent / "log"
     with open(run.log, "w") as log:
         run.process = subprocess.Popen([str(TUNDISH), "up", *map(str, files)], stdout=log, stderr=log,
-                                       cwd=ROOT, env=ENV)
+                                       cwd=ROOT, env=env)
     try:
         while run.process.poll() is None:
             for host, pid in run.pids().items():
-                most[host] = max(most.get(host, 0), held(pid) - large)
+                most[host] = max(most.get(host, 0), held(pid) - arrays[host])
             time.sleep(0.01)
         assert run.process.returncode == 0, run.said()
     finally:
@@ -238,23 +253,63 @@ def reduces(folder, transport, large, steps=5):
             os.kill(pid, 9)
         run.process.kill()
         run.process.wait()
-    return sums, most
+    return most
 
 
-def stays_within(folder, transport, large):
-    sums, most = reduces(folder, transport, large)
+def stays_within(what, files, arrays, env=ENV):
+    sums, most = sums_of(files, env), reduces(files, arrays, env)
     text = ", ".join(f"{host} {most[host] / MIB:.1f} of {sums[host] / MIB:.1f} MiB" for host in sums)
-    print(f"  {transport} {large // 1000000} MB: {text}", flush=True)
+    print(f"  {what}: {text}", flush=True)
     for host, bytes_ in sums.items():
         assert most[host] <= bytes_ + SPARE, text
+    return most
+
+
+def four_hosts(folder, transport, large, steps=5):
+    write_numbers(folder / "y.npy", range(4 * steps))
+    files = folder / "graph.yaml", folder / "overlay.yaml"
+    files[0].write_text(REDUCED.format(data=folder, large=large // 4))
+    files[1].write_text(FOUR.format(port=free_range("127.0.0.1", 1), transport=transport))
+    stays_within(f"{transport} {large // 1000000} MB", files, dict.fromkeys(("a", "b0", "b1", "b2"), large))
 
 
 def test_values_that_are_reduced(folder, asked):
-    stays_within(folder, "ipc", 100_000_000)
+    four_hosts(folder, "ipc", 100_000_000)
 
 
 def test_more_values_that_are_reduced(folder, asked):
-    stays_within(folder, "tcp", 200_000_000)
+    four_hosts(folder, "tcp", 200_000_000)
+
+
+def on_devices(folder, kind, there, *reducer):
+    """Two hosts, of which one has two replicas on a device and one on another.  A larger array takes no more."""
+    support, files = BUILD / "tests" / "support", (folder / "graph.yaml", folder / "overlay.yaml")
+    env = {**ENV, "TND_CUDA_DEVICES": "3", "LD_LIBRARY_PATH": f"{support}/cuda/whole:{support}/nccl/whole"}
+    write_numbers(folder / "y.npy", range(4 * 2))
+    most = []
+    for large in (16_000_000, 40_000_000):
+        files[0].write_text(ON_DEVICES.format(data=folder, large=large // 4, there=there,
+                                              reducer=", ".join(("kind: reducer", *reducer))))
+        files[1].write_text(TWO.format(port=free_range("127.0.0.1", 1), kind=kind))
+        what = " ".join((kind, *reducer, f"{large // 1000000} MB"))
+        most.append(stays_within(what, files, {"a": 3 * large, "b": large}, env))
+    for host, first in most[0].items():
+        assert most[1][host] <= first + 12 * MIB, (host, most)
+
+
+def test_values_on_devices_through_the_host(folder, asked):
+    on_devices(folder, "sim", 1)
+
+
+def test_values_through_nccl(folder, asked):
+    on_devices(folder, "cuda", 0, "order: any")
+
+
+def test_values_on_devices_through_nccl(folder, asked):
+    if lacks_kernels():
+        print("  skipped: this build has no kernels")
+        return
+    on_devices(folder, "cuda", 1, "through: nccl")
 
 
 def count_of(pid):

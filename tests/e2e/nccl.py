@@ -80,9 +80,14 @@ def test_the_model_is_that_of_the_tree_but_for_its_last_bits(folder):
 TREE = ("--set", "mean.order=tree", "--set", "mean.through=nccl")
 
 
-def lacks_kernels(graph):
-    """Whether this build found no compiler of kernels; then the run is refused."""
-    lacks = "this program has no kernels" in tundish("doctor", report=False, expect=None, env=ENV).output
+def lacks_kernels():
+    """Whether this build found no compiler of kernels."""
+    return "this program has no kernels" in tundish("doctor", report=False, expect=None, env=ENV).output
+
+
+def is_refused(graph):
+    """Without kernels the run is refused."""
+    lacks = lacks_kernels()
     if lacks:
         done = tundish("run", graph, *TREE, report=False, expect=78, env=ENV)
         assert "this build has no kernels that add along the tree" in done.output, done.output
@@ -91,7 +96,7 @@ def lacks_kernels(graph):
 
 def test_along_the_tree_it_has_the_bits_of_the_host(folder):
     graph, report = made(folder), folder / "report"
-    if lacks_kernels(graph):
+    if is_refused(graph):
         return
 
     def same_model(*arguments):
@@ -115,7 +120,7 @@ def test_along_the_tree_it_has_the_bits_of_the_host(folder):
 
 def test_each_call_of_the_tree_fails_once(folder):
     graph = made(folder)
-    if lacks_kernels(graph):
+    if is_refused(graph):
         return
     for call in ("ncclGroupStart", "ncclGroupEnd@3", "ncclAllGather@2"):
         name = call.split("@")[0]
@@ -133,7 +138,11 @@ def test_what_it_chooses_is_told(folder):
     assert words in done.output, done.output
     text = " ".join(done.output.split())
     assert "24 MiB feed: values on their way to nccl and back" in text, text
-    assert "8 MiB of cuda:0: values that nccl adds 8 MiB of cuda:1: values that nccl adds" in text, text
+    for device in ("cuda:0", "cuda:1"):
+        assert f"8 MiB of {device}: values that nccl adds" in text, text
+        if not lacks_kernels():
+            assert f"24 MiB feed: values that steps reduce on {device}, between that and the host" in text, text
+            assert f"12 MiB of {device}: the same values, of its replicas together" in text, text
     done = tundish("explain", graph, "--set", "mean.order=tree", report=False, env=ENV)
     assert "mean       through host, because the processors add along the tree unless `through: nccl` is written\n" in done.output, done.output
     done = tundish("chaos", graph, "--seconds", "1", report=False, expect=78, env=ENV)

@@ -38,6 +38,7 @@ typedef struct {
     struct values *group;
     uint32_t number, first, count; /* of the process; its replicas */
     tnd_device_t *device;
+    bool copies; /* its values are not in the host's memory */
     tnd_device_queue_t out, in;
     bool open; /* what is above and the chunks' areas are there */
     tnd_reduction_tree_node_t covers[TND_REDUCTION_TREE_COVER_MOST];
@@ -93,14 +94,28 @@ static size_t wide_size(const tnd_posting_t *post)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+static size_t scratch_bytes(uint32_t replicas)
+{
+    return replicas > TND_DEVICE_LEAVES ? TND_DEVICE_SCRATCH : 0;
+}
+
+tnd_device_values_bytes_t tnd_device_values_bytes(uint32_t replicas, uint32_t first, uint32_t count)
+{
+    const uint64_t chunks = (uint64_t)TND_DEVICE_VALUES_CHUNKS * TND_DEVICE_VALUES_BYTES;
+    tnd_reduction_tree_node_t covers[TND_REDUCTION_TREE_COVER_MOST];
+    uint32_t nodes = tnd_reduction_tree_cover(replicas, first, count, covers);
+    return (tnd_device_values_bytes_t){.host = (nodes + 1) * chunks,
+                                       .device = nodes * chunks + scratch_bytes(count)};
+}
+
 static tnd_status_t allocate(thread_t *thread, tnd_error_t *error)
 {
     const tnd_device_reduction_t *ops = thread->device->ops->reduction;
-    size_t scratch = thread->count > TND_DEVICE_LEAVES ? TND_DEVICE_SCRATCH : 0;
+    size_t scratch = scratch_bytes(thread->count);
     size_t bytes = (size_t)thread->cover_count * TND_DEVICE_VALUES_BYTES;
     TND_TRY(ops->open(thread->device, scratch, &thread->out, error));
     TND_TRY(ops->open(thread->device, 0, &thread->in, error));
-    for (size_t c = 0; c < TND_DEVICE_VALUES_CHUNKS; c++)
+    for (size_t c = 0; thread->copies && c < TND_DEVICE_VALUES_CHUNKS; c++)
         TND_TRY(ops->allocate(thread->device, bytes + TND_DEVICE_VALUES_BYTES, bytes,
                               &thread->chunks[c].area, error));
     return TND_OK;
@@ -257,7 +272,7 @@ static tnd_status_t begin_chunk(thread_t *thread, uint32_t place, tnd_error_t *e
         chunk->nodes = tnd_resize(chunk->nodes, nodes, sizeof *chunk->nodes);
         chunk->node_room = nodes;
     }
-    for (size_t s = 0; s < chunk->count; s++) {
+    for (size_t s = 0; thread->copies && s < chunk->count; s++) {
         TND_TRY(check_segment(thread, &chunk->segments[s], error));
         for (uint32_t n = 0; n < thread->cover_count; n++)
             TND_TRY(put_node(thread, chunk, &chunk->segments[s], n,
@@ -294,7 +309,7 @@ static tnd_status_t give(const thread_t *thread, const chunk_t *chunk, const seg
 static tnd_status_t end_chunk(const thread_t *thread, uint32_t place, tnd_error_t *error)
 {
     const chunk_t *chunk = &thread->chunks[place];
-    for (size_t s = 0; s < chunk->count; s++)
+    for (size_t s = 0; thread->copies && s < chunk->count; s++)
         TND_TRY(give(thread, chunk, &chunk->segments[s], error));
     return thread->device->ops->reduction->mark(thread->device, &thread->in, place, error);
 }
@@ -323,22 +338,36 @@ static bool show_rest(const thread_t *thread)
     return group->parts[thread->first].count > 0;
 }
 
-/*  All replicas of a device share the memory of a result. */
+/*  What a replica has of a chunk's segment.  The nodes that were copied out, and the memory of the result, are of
+ *  all replicas of a device. */
+static tnd_posting_t part_of(const thread_t *thread, const chunk_t *chunk, size_t number,
+                             uint32_t local)
+{
+    const segment_t *segment = &chunk->segments[number];
+    tnd_posting_t post = thread->group->config.posts[local]->items[segment->posting];
+    size_t at = segment->begin * tnd_dtype_size(post.dtype);
+    post.whole = segment->count < post.count ? post.count : 0;
+    post.count = segment->count;
+    post.on_device = false;
+    if (thread->copies) {
+        post.from = post.data = result_of(thread, chunk, segment);
+        post.added = &chunk->nodes[number * thread->cover_count];
+        post.added_count = thread->cover_count;
+        post.leaves = thread->count;
+    } else {
+        post.from = (const char *)post.from + at;
+        post.data = (char *)post.data + at;
+    }
+    return post;
+}
+
 static void show_chunk(const thread_t *thread, const chunk_t *chunk)
 {
     values_t *group = thread->group;
     for (uint32_t i = thread->first; i < thread->first + thread->count; i++) {
         group->parts[i].count = 0;
         for (size_t s = 0; s < chunk->count; s++) {
-            const segment_t *segment = &chunk->segments[s];
-            tnd_posting_t post = group->config.posts[i]->items[segment->posting];
-            post.whole = segment->count < post.count ? post.count : 0;
-            post.count = segment->count;
-            post.on_device = false;
-            post.from = post.data = result_of(thread, chunk, segment);
-            post.added = &chunk->nodes[s * thread->cover_count];
-            post.added_count = thread->cover_count;
-            post.leaves = thread->count;
+            const tnd_posting_t post = part_of(thread, chunk, s, i);
             tnd_postings_add(&group->parts[i], &post);
         }
         group->shown[i] = &group->parts[i];
@@ -650,6 +679,7 @@ static void make_thread(values_t *self, uint32_t number)
     thread->first = of->first;
     thread->count = of->count;
     thread->device = (tnd_device_t *)(uintptr_t)of->device;
+    thread->copies = (thread->device->ops->can & TND_DEVICE_OWN_MEMORY) != 0;
     thread->cover_count = tnd_reduction_tree_cover(config->replicas, config->first + of->first,
                                                    of->count, thread->covers);
     thread->inputs = tnd_allocate_zeroed(of->count, sizeof *thread->inputs);

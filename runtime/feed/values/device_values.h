@@ -7,7 +7,11 @@
  *
  *  Streams of the user wait for results on their devices: the round ends before these are there.
  *
- *  Memory: TND_DEVICE_VALUES_CHUNKS chunks of a device, allocated when its replicas first post such values.
+ *  A device without memory of its own has its values in the host's: they are reduced where they are, in the
+ *  same chunks.
+ *
+ *  Memory: TND_DEVICE_VALUES_CHUNKS chunks of a device that has its own, allocated when its replicas first post
+ *  such values.
  *
  *  Threads, errors: those of runtime/interface/collective.h. */
 #ifndef TND_RUNTIME_FEED_VALUES_DEVICE_VALUES_H
@@ -18,6 +22,15 @@
 /*  Chunks under way on a device, and bytes that each has of every node of the tree that the device makes, and
  *  on the host also of the result. */
 enum { TND_DEVICE_VALUES_CHUNKS = 3, TND_DEVICE_VALUES_BYTES = 4 << 20 };
+
+/*  The memory of one device for values of `count` replicas, from `first` on, of `replicas` of the run: on the host
+ *  and on the device. */
+typedef struct {
+    uint64_t host, device;
+} tnd_device_values_bytes_t;
+
+tnd_device_values_bytes_t tnd_device_values_bytes(uint32_t replicas, uint32_t first,
+                                                  uint32_t count);
 
 /*  Joins `ops`, and puts this around it.  Devices must be known. */
 tnd_status_t tnd_device_values_join(tnd_collective_t **self_p, const tnd_collective_ops_t *ops,
