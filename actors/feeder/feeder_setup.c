@@ -174,6 +174,18 @@ static void show_device_count(feeder_t *feeder, uint32_t devices)
     atomic_store_explicit(&feeder->statistics->device_count, devices, memory_order_release);
 }
 
+/*  Each host says it, in the leader's log. */
+static void say_through(const feeder_t *feeder, tnd_actor_t *self)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER, .note.number = TND_LOG_INFO};
+    char text[256];
+    tnd_reduction_through_text(tnd_actor_plan(self), feeder->own, text, sizeof text);
+    if (text[0] == '\0')
+        return;
+    msg.note.payload = tnd_text_payload_of("%s %s", feeder->name, text);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
 tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     const group_t all = {
@@ -187,9 +199,11 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     tnd_status_t status = make_group(feeder, self, &all, &made, error);
     feeder->workers = made.workers;
     feeder->slots = made.slots;
-    if (status == TND_OK)
-        show_device_count(feeder, tnd_device_workers_devices(feeder->workers));
-    return status;
+    if (status != TND_OK)
+        return status;
+    show_device_count(feeder, tnd_device_workers_devices(feeder->workers));
+    say_through(feeder, self);
+    return TND_OK;
 }
 
 static tnd_status_t make_each(feeder_t *feeder, tnd_actor_t *self, tnd_replica_device_t *devices,

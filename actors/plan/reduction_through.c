@@ -1,6 +1,8 @@
 /*  actors/plan/reduction_through.c - finds the collective of reducers. */
 #include "actors/plan/reduction_through.h"
 
+#include <stdio.h>
+
 #include "actors/plan/kind_options.h"
 #include "runtime/core/parameters/holder.h"
 
@@ -60,4 +62,45 @@ const char *tnd_reduction_through_why(const tnd_instance_t *reducer)
     return options->order == TND_ORDER_TREE
                ? "the processors add along the tree unless `through: nccl` is written"
                : "only NCCL adds in any order";
+}
+
+static const tnd_instance_t *first_reducer(const tnd_plan_t *plan, const tnd_instance_t *feeder)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (&plan->instances[plan->edges[e].from] == feeder &&
+            plan->instances[plan->edges[e].to].kind->role == TND_ROLE_REDUCER)
+            return &plan->instances[plan->edges[e].to];
+    return NULL;
+}
+
+/*  The first device of a feeder that NCCL cannot use; NULL: there is none. */
+static const char *find_other_device(const tnd_plan_t *plan, const tnd_instance_t *feeder)
+{
+    const tnd_carrier_t *carriers = &plan->chains[feeder->chain].carriers[feeder->replica_first];
+    const tnd_collective_ops_t *nccl;
+    if (tnd_collective_find(&nccl, names[TND_THROUGH_NCCL], TND_ORDER_TREE, NULL) != TND_OK)
+        return NULL;
+    for (uint32_t i = 0; i < feeder->replica_count; i++) {
+        const char *device = plan->hosts[feeder->host].devices[carriers[i].device];
+        if (!tnd_collective_is_for(nccl, device))
+            return device;
+    }
+    return NULL;
+}
+
+void tnd_reduction_through_text(const tnd_plan_t *plan, const tnd_instance_t *feeder, char *text,
+                                size_t room)
+{
+    const tnd_instance_t *reducer = first_reducer(plan, feeder);
+    const tnd_collective_ops_t *ops;
+    text[0] = '\0';
+    if (reducer == NULL || tnd_reduction_through(reducer, &ops, NULL) != TND_OK)
+        return;
+    const tnd_reducer_options_t *options = reducer->options;
+    const char *other = find_other_device(plan, feeder);
+    bool chosen = options->through == TND_THROUGH_AUTO && options->order == TND_ORDER_TREE;
+    snprintf(text, room, "its values go through %s, because %s%s%.40s", ops->name,
+             tnd_reduction_through_why(reducer),
+             chosen && other != NULL ? "; that needs devices of CUDA, and a replica is on " : "",
+             chosen && other != NULL ? other : "");
 }

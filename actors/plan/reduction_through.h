@@ -26,4 +26,8 @@ bool tnd_reduction_is_reproducible(const tnd_plan_t *plan);
 /*  Why `through: auto` of a reducer means what it does. */
 const char *tnd_reduction_through_why(const tnd_instance_t *reducer);
 
+/*  The same for the log of a feeder, with what carries the values there; empty without a reducer. */
+void tnd_reduction_through_text(const tnd_plan_t *plan, const tnd_instance_t *feeder, char *text,
+                                size_t room);
+
 #endif

@@ -25,6 +25,13 @@ static bool adds_in(const tnd_collective_ops_t *ops, tnd_order_t order)
     return (ops->orders >> order & 1) != 0;
 }
 
+bool tnd_collective_is_for(const tnd_collective_ops_t *ops, const char *device)
+{
+    size_t kind = strcspn(device, ":");
+    return ops->devices == NULL ||
+           (strlen(ops->devices) == kind && strncmp(ops->devices, device, kind) == 0);
+}
+
 tnd_status_t tnd_collective_find(const tnd_collective_ops_t **ops_p, const char *through,
                                  tnd_order_t order, tnd_error_t *error)
 {

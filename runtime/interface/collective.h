@@ -96,6 +96,7 @@ typedef struct {
     const char *name;
     uint32_t orders;                   /* that it can add in: 1 << TND_ORDER_TREE and so on */
     uint64_t host_bytes, device_bytes; /* for values under way, for each device thread */
+    const char *devices;               /* the kind that replicas have to be on; NULL: any */
     /*  Whether this machine can use it for replicas on a device: its name, "cuda:0".  NULL: any can.
      *  Errors: TND_FAILED with the reason, which names the device only if another would do. */
     tnd_status_t (*usable)(const char *device, tnd_error_t *error);
@@ -153,6 +154,9 @@ struct tnd_collective {
 
 /*  The collectives of this build; collectives.c defines it from the list. */
 const tnd_collective_ops_t *const *tnd_registry_collectives(size_t *count_p);
+
+/*  Whether replicas may be on that device, "cuda:0" or "cuda", as far as its kind says. */
+bool tnd_collective_is_for(const tnd_collective_ops_t *ops, const char *device);
 
 /*  The collective that the options of a reducer mean: `through` is its name, which one for each order may have,
  *  or "auto".  Errors:

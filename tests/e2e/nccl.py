@@ -149,6 +149,19 @@ def test_what_it_chooses_is_told(folder):
     assert "a reducer has `order: any`, which gives other bits in each run" in done.output, done.output
 
 
+def test_each_host_says_why(folder):
+    def said(words, one="cuda:0", other="cuda:1", *more):
+        done = tundish("up", made(folder), two(folder, one, other), "--log-level", "info", *more, report=False, env=ENV)
+        told = [line for line in done.output.splitlines() if "its values go through" in line]
+        assert len(told) == 2, done.output
+        for host, text in zip("ab", words, strict=True):
+            assert any(f" {host}" in line and line.endswith("its values go through " + text) for line in told), (host, told)
+
+    tree = "host, because the processors add along the tree unless `through: nccl` is written"
+    said(["nccl, because only NCCL adds in any order"] * 2)
+    said([tree, tree + "; that needs devices of CUDA, and a replica is on cpu:0"], "cuda:0", "cpu:0", "--set", "mean.order=tree")
+
+
 def test_machines_that_cannot_are_refused(folder):
     def refused(words, devices=("cuda:0",), **env):
         done = tundish("run", made(folder, devices), report=False, expect=78, env={**ENV, **env})

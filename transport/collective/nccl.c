@@ -285,7 +285,7 @@ static tnd_status_t nccl_usable(const char *device, tnd_error_t *error)
 {
     const tnd_nccl_library_t *library;
     uint32_t devices;
-    if (strncmp(device, "cuda", strcspn(device, ":")) != 0)
+    if (!tnd_collective_is_for(&tnd_collective_nccl, device))
         return tnd_fail(error, "NCCL needs devices of CUDA, and a replica is on %s", device);
     TND_TRY(tnd_cuda_devices_count(&devices, error));
     return tnd_nccl_library(&library, error);
@@ -442,7 +442,7 @@ static bool nccl_awaits(const tnd_collective_t *self, uint64_t step, uint32_t re
  *  received and gathered of each, and scratch memory for nodes of many leaves. */
 #define OPS(order, may, joins, parts, more)                                                        \
     {                                                                                              \
-        .name = "nccl", .orders = 1 << (order),                                                    \
+        .name = "nccl", .orders = 1 << (order), .devices = "cuda",                                 \
         .host_bytes = (TND_NCCL_PARTS + 1) * TND_NCCL_PART_BYTES,                                  \
         .device_bytes = (parts)*TND_NCCL_PARTS * TND_NCCL_PART_BYTES + (more), .usable = (may),    \
         .join = (joins), .reduce = nccl_reduce, .gathers = nccl_gathers, .abort = nccl_abort,      \
