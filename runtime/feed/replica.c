@@ -182,19 +182,23 @@ static tnd_status_t check_sum(tnd_replica_t *replica, tnd_dtype_t dtype, double 
 }
 
 /*  Posts for one replica.  A `weight` column weighs by its rows; -1: there is none. */
-static tnd_status_t add_one(tnd_replica_t *replica, tnd_posting_t posting, int weight)
+static tnd_status_t add_one(tnd_replica_t *replica, const tnd_posting_t *posting, int weight)
 {
-    if (posting.root > 0)
-        posting.rows = replica->id == posting.root - 1;
-    else if (!posting.weighted)
-        posting.rows = counted_rows(replica);
+    double weighs = 0;
     if (weight >= 0) {
-        posting.weighted = true;
-        TND_TRY(weigh(replica, weight, &posting.weight));
-        TND_TRY(check_sum(replica, posting.dtype, posting.weight));
-        posting.rows = posting.weight > 0 ? replica->rows : 0;
+        TND_TRY(weigh(replica, weight, &weighs));
+        TND_TRY(check_sum(replica, posting->dtype, weighs));
     }
-    tnd_postings_add(&replica->posts, &posting);
+    tnd_posting_t *added = tnd_postings_add(&replica->posts, posting);
+    if (posting->root > 0)
+        added->rows = replica->id == posting->root - 1;
+    else if (!posting->weighted)
+        added->rows = counted_rows(replica);
+    if (weight < 0)
+        return TND_OK;
+    added->weighted = true;
+    added->weight = weighs;
+    added->rows = weighs > 0 ? replica->rows : 0;
     return TND_OK;
 }
 
@@ -218,7 +222,7 @@ static tnd_status_t add(tnd_replica_t *replica, const tnd_posting_t *posting, in
     if ((uintptr_t)posting->data % size != 0 || (uintptr_t)posting->from % size != 0)
         return refuse(replica, "the values of a reduction are not aligned to their type");
     for (uint32_t i = 0; i <= replica->followers; i++)
-        if (add_one(&replica[i], *posting, weight) != TND_OK) {
+        if (add_one(&replica[i], posting, weight) != TND_OK) {
             memmove(replica->error, replica[i].error, sizeof replica->error);
             return TND_FAILED;
         }
@@ -243,19 +247,18 @@ static bool reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
     return is_dtype(dtype) && dtype != TND_U8 && tnd_reduction_tree_reduces(reduce, dtype);
 }
 
-/*  Reduces `in` to `out`; with `sharing`, each replica gets its share. */
-static tnd_status_t reduce(tnd_replica_t *replica, const char *reducer, const tnd_posting_t *wanted)
+/*  Reduces `in` to `out`; with `sharing`, each replica gets its share.  Writes the reducer into the posting. */
+static tnd_status_t reduce(tnd_replica_t *replica, const char *reducer, tnd_posting_t *posting)
 {
-    tnd_posting_t posting = *wanted;
     TND_TRY(check_place(replica));
-    if (posting.reduce == TND_GATHER)
+    if (posting->reduce == TND_GATHER)
         return refuse(replica, "what is gathered has an end of its own: tnd_replica_gather");
-    if (!reduces(posting.reduce, posting.dtype))
+    if (!reduces(posting->reduce, posting->dtype))
         return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
                                "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
-    TND_TRY(find_reducer(replica, reducer, &posting.reducer));
-    return add(replica, &posting,
-               posting.reduce == TND_MEAN ? weighing(replica, posting.reducer) : -1);
+    TND_TRY(find_reducer(replica, reducer, &posting->reducer));
+    return add(replica, posting,
+               posting->reduce == TND_MEAN ? weighing(replica, posting->reducer) : -1);
 }
 
 tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, tnd_reduce_t how,

@@ -9,11 +9,13 @@
 
 #include "runtime/base/allocation.h"
 
-void tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting)
+tnd_posting_t *tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting)
 {
     assert(self->count < TND_POSTINGS_MAX);
     self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
-    self->items[self->count++] = *posting;
+    tnd_posting_t *added = &self->items[self->count++];
+    *added = *posting;
+    return added;
 }
 
 void tnd_postings_settle(tnd_postings_t *self)

@@ -12,8 +12,8 @@ typedef struct {
     size_t room;
 } tnd_postings_t;
 
-/*  Adds one; there are fewer than TND_POSTINGS_MAX. */
-void tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting);
+/*  Adds one, and returns where it is until the next one is added; there are fewer than TND_POSTINGS_MAX. */
+tnd_posting_t *tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting);
 /*  The list is complete: points postings at the hashes in it. */
 void tnd_postings_settle(tnd_postings_t *self);
 /*  Makes it equal to another list. */

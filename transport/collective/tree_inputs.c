@@ -26,22 +26,34 @@ static uint32_t list_added(const tnd_posting_t *post, size_t begin,
     return post->added_count;
 }
 
+/*  What a replica has that shares its model; returns how many inputs that are. */
+static uint32_t list_sharing(const tnd_collective_config_t *config, uint32_t local,
+                             uint32_t posting, size_t begin, tnd_reduction_tree_input_t *inputs)
+{
+    const tnd_partial_sums_t *sums = &config->sums[local / config->accumulate];
+    uint32_t place = local % config->accumulate, listed = 0;
+    if (place == 0)
+        listed = tnd_partial_sums_inputs(sums, &config->posts[local]->items[posting], posting,
+                                         begin, inputs);
+    if (place >= sums->added)
+        inputs[listed++] = leaf_of(config, local, posting, begin);
+    return listed;
+}
+
 uint32_t tnd_tree_inputs_list(const tnd_collective_config_t *config, uint32_t first, uint32_t count,
                               uint32_t posting, size_t begin, tnd_reduction_tree_input_t *inputs)
 {
     uint32_t listed = 0;
     for (uint32_t i = first; i < first + count; i++) {
         const tnd_posting_t *post = &config->posts[i]->items[posting];
-        const tnd_partial_sums_t *sums = &config->sums[i / config->accumulate];
         if (post->added != NULL) {
             listed += list_added(post, begin, &inputs[listed]);
             i += post->leaves - 1;
-            continue;
-        }
-        if (i % config->accumulate == 0)
-            listed += tnd_partial_sums_inputs(sums, post, posting, begin, &inputs[listed]);
-        if (i % config->accumulate >= sums->added)
+        } else if (config->accumulate > 1) {
+            listed += list_sharing(config, i, posting, begin, &inputs[listed]);
+        } else {
             inputs[listed++] = leaf_of(config, i, posting, begin);
+        }
     }
     return listed;
 }
