@@ -76,12 +76,14 @@ static bool set_fallback(const tnd_options_context_t *context, const tnd_table_t
     return parsed;
 }
 
-/*  The key that was probably meant by a text instead of a map. */
-static const char *first_text_option(const tnd_table_t *table)
+/*  The key that was probably meant by a text, or a list, instead of a map. */
+static const char *first_text_option(const tnd_table_t *table, bool list)
 {
     if (table->option_count == 0)
         return NULL;
     tnd_option_type_t type = tnd_option_item(table->options[0].type);
+    if (list && type == table->options[0].type)
+        return NULL;
     if (type != TND_OPTION_STRING && type != TND_OPTION_COLUMN && type != TND_OPTION_PATH)
         return NULL;
     return tnd_option_is_any(&table->options[0]) ? "COLUMN" : table->options[0].name;
@@ -102,7 +104,7 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
                                 ? tnd_arena_format(context->arena, "`%s`", map->text)
                                 : tnd_value_type_name(map->type));
         const char *colon = map->type == TND_VALUE_SCALAR ? strchr(map->text, ':') : NULL;
-        const char *first = map->type == TND_VALUE_SCALAR ? first_text_option(table) : NULL;
+        const char *first = first_text_option(table, map->type != TND_VALUE_SCALAR);
         if (colon != NULL && colon > map->text && isalpha((unsigned char)*map->text) &&
             colon[1] != ' ' && colon[1] != '\0')
             tnd_diagnostics_help(context->diagnostics, "write `%.*s: %s`, with a space",
@@ -110,7 +112,8 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
         else if (strcmp(table->name, "topology") == 0)
             tnd_diagnostics_help(context->diagnostics, "a topology begins with `tundish: 1`");
         else if (first != NULL)
-            tnd_diagnostics_help(context->diagnostics, "write `{%s: %s}`", first, map->text);
+            tnd_diagnostics_help(context->diagnostics, "write `{%s: %s}`", first,
+                                 map->type == TND_VALUE_SCALAR ? map->text : "[...]");
         return NULL;
     }
     size_t count = null ? 0 : map->count;
