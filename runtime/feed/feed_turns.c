@@ -68,11 +68,13 @@ static bool is_left_to_caller(const tnd_feed_t *open)
 
 static tnd_status_t refuse_early(tnd_feed_t *self, const char *before)
 {
-    char why[192];
-    snprintf(why, sizeof why,
-             "comes after %.64s, which this program has not pulled to its end: pull all steps of "
-             "that feed first, or feed these rows from a graph of their own",
-             before);
+    char why[256];
+    snprintf(
+        why, sizeof why,
+        "comes after %.64s, which this program has not pulled to its end: pull all steps of "
+        "that feed first, write `every: 1 epoch` in %.64s to validate while it trains, or feed "
+        "these rows from a graph of their own",
+        before, self->facts.name);
     return tnd_feed_refuse(self, why);
 }
 

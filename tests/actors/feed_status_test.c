@@ -366,7 +366,8 @@ static void is_too_early(run_t *self, tnd_feed_t *second)
     cr_assert(eq(int, tnd_feed_next(second), TND_FAILED));
     const char *why =
         "val: comes after feed, which this program has not pulled to its end: pull all "
-        "steps of that feed first, or feed these rows from a graph of their own";
+        "steps of that feed first, write `every: 1 epoch` in val to validate while it trains, or "
+        "feed these rows from a graph of their own";
     cr_assert(strcmp(tnd_session_error(self->session), why) == 0, "%s",
               tnd_session_error(self->session));
 }
