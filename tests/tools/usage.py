@@ -38,6 +38,7 @@ def test_an_option_of_an_actor_is_not_one_of_the_command(_):
         code, out, err = run("run", "x.yaml", *words)
         same((code, out), (2, ""), words)
         holds(err, hint)
+    holds(run("head", "x.yaml", "--feeder", "val")[2], "to show a feeder of the files, write --at ACTOR, with its name for ACTOR")
     # A command without --set, and a word that nothing has.
     assert "--set" not in run("ps", "--epochs", "3")[2]
     holds(run("run", "x.yaml", "--stepz", "3")[2], "did you mean --steps?")

@@ -125,8 +125,9 @@ void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room
                                      commands[i]->name);
 }
 
-/*  How `--set` changes what the files call `name`.  False: it is the name of no option there. */
-static bool hint_setting(const char *name, char *hint, size_t room)
+/*  How `--set` changes, or `--at` shows, what the files call `name`.  False: it is the name of no option
+ *  there. */
+static bool hint_setting(const tnd_command_t *command, const char *name, char *hint, size_t room)
 {
     size_t count;
     const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
@@ -143,8 +144,10 @@ static bool hint_setting(const char *name, char *hint, size_t room)
         }
         if (strlen(name) > 3 && strncmp(kinds[i]->table.name, name, strlen(name)) == 0) {
             snprintf(hint, room,
-                     "to change a %s of the files, write --set ACTOR.OPTION=VALUE, such as "
-                     "--set batch.size=64",
+                     find(command, "--at", strlen("--at")) != NULL
+                         ? "to show a %s of the files, write --at ACTOR, with its name for ACTOR"
+                         : "to change a %s of the files, write --set ACTOR.OPTION=VALUE, such as "
+                           "--set batch.size=64",
                      kinds[i]->table.name);
             return true;
         }
@@ -161,7 +164,7 @@ static int refuse_unknown(const tnd_command_t *command, const char *word, size_t
         tnd_nearest_offer(&nearest, command->arguments[i].name);
     char hint[256];
     if (find(command, "--set", strlen("--set")) != NULL && strncmp(name, "--", 2) == 0 &&
-        hint_setting(name + 2, hint, sizeof hint))
+        hint_setting(command, name + 2, hint, sizeof hint))
         return tnd_usage_error(command->name, "unknown option %s; %s", name, hint);
     const tnd_argument_t *elsewhere = find_elsewhere(word, length);
     if (elsewhere != NULL) {
