@@ -309,16 +309,23 @@ static void take_others(walk_t *walk)
     static tnd_pages_users_t known;
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    size_t count = tnd_pages_users_list(&known, "/tmp", getuid(), tnd_clock_now());
+    size_t count = tnd_pages_users_list(&known, "/tmp", getuid(), tnd_clock_now()), hidden = 0;
+    char first[40] = "", path[64];
     for (size_t i = 0; i < count; i++) {
-        char path[64];
         snprintf(path, sizeof path, "/tmp/tundish-%u", (unsigned)known.users[i]);
+        if (hidden == 0)
+            snprintf(first, sizeof first, "%.39s", path);
         if (access(path, R_OK | X_OK) == 0)
             take_folder(walk, path);
         else if (errno != ENOENT)
-            report(walk, path, "the runs of another user are not shown", "");
+            hidden++;
     }
     pthread_mutex_unlock(&lock);
+    snprintf(path, sizeof path, "%s and %zu more", first, hidden - 1);
+    if (hidden == 1)
+        report(walk, first, "the runs of another user are not shown", "");
+    else if (hidden > 1)
+        report(walk, path, "the runs of other users are not shown", "");
 }
 
 static int in_order(const void *left, const void *right)
