@@ -335,9 +335,10 @@ void tnd_partition_show(const tnd_plan_t *plan, const tnd_stream_t *stream, cons
     if (!tnd_partition_divides(reader))
         return;
     const char *column = part.options->by != NULL ? part.options->by : part.options->stratified;
-    fprintf(out, "%spart %" PRIu64 " %s `%s`: ", indent, part.options->index,
-            part.options->by != NULL ? "by" : "stratified by", column);
     tnd_place_map_t map = tnd_order_part_map(part.options, reader->actor);
+    char parts[64];
+    fprintf(out, "%s%s %s `%s`: ", indent, tnd_place_part_text(map.part.chosen, parts),
+            part.options->by != NULL ? "by" : "stratified by", column);
     if (!tnd_part_words_find(&words, stream, map.part.list)) {
         fputs("the rows are divided when a run starts\n", out);
         return;

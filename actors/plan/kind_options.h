@@ -29,10 +29,11 @@ typedef enum {
 /*  How the rows of ragged columns are stored in a batch. */
 typedef enum { TND_RAGGED_PAD, TND_RAGGED_PACK } tnd_batch_ragged_t;
 
-/*  One of several disjoint parts of the rows. */
+/*  One or some of several disjoint parts of the rows. */
 typedef struct {
     tnd_numbers_t of; /* their sizes, relative to each other */
-    uint64_t index;   /* which */
+    uint64_t index;   /* which; TND_UNKNOWN: all but `except` */
+    tnd_numbers_t except;
     uint64_t seed;
     const char *by;         /* a column: all rows of a value are of one part; NULL: none */
     const char *stratified; /* a column: the rows of each value are divided alike; NULL: none */

@@ -73,8 +73,12 @@ static const tnd_option_t window_options[] = {
 static const tnd_option_t part_options[] = {
     {TND_OPTION(tnd_order_part_t, of, F64S, GRAPH),
      .help = "the sizes of all parts, relative to each other, such as [80, 20]"},
-    {TND_OPTION(tnd_order_part_t, index, U64, GRAPH), .range = "0..15",
-     .help = "which part is used, from 0"},
+    {TND_OPTION(tnd_order_part_t, index, U64, GRAPH), .fallback = "none", .range = "0..15",
+     .choices = "none=18446744073709551615", .help = "which part is used, from 0"},
+    {TND_OPTION(tnd_order_part_t, except, F64S, GRAPH), .fallback = "", .range = "0..15",
+     .help =
+         "instead of `index`: a part that is not used, or a list of such; all others are, as to "
+         "train on all folds but one"},
     {TND_OPTION(tnd_order_part_t, seed, U64, GRAPH), .fallback = "0",
      .help = "another seed divides the rows in another way; that of the topology does not"},
     {TND_OPTION(tnd_order_part_t, by, COLUMN, GRAPH), .fallback = "",
@@ -88,9 +92,9 @@ static const tnd_option_t part_options[] = {
 
 const tnd_table_t tnd_order_part_table = {.name = "part",
                                           .help =
-                                              "One of several disjoint parts of the rows, such as "
-                                              "those to train on; first in the list, or after "
-                                              "`unbatch`.",
+                                              "One or some of several disjoint parts of the rows, "
+                                              "such as those to train on; first in the list, or "
+                                              "after `unbatch`.",
                                           TND_OPTIONS(part_options, tnd_order_part_t)};
 
 static const tnd_option_t skip_options[] = {
@@ -167,7 +171,8 @@ static const struct {
      TABLE(unbatch, "Rows inside stored rows; first in the list, or after `interleave`.", "rows")},
     {TND_PLACE_PART,
      {.name = "part",
-      .help = "One of several disjoint parts of the rows; first in the list, or after `unbatch`.",
+      .help = "One or some of several disjoint parts of the rows; first in the list, or after "
+              "`unbatch`.",
       TND_OPTIONS(part_options, tnd_order_part_t)}},
     {TND_PLACE_SKIP, TABLE(skip, "Leaves out the first rows.", "count")},
     {TND_PLACE_TAKE, TABLE(take, "Uses the first rows only.", "count")},
@@ -205,6 +210,17 @@ static uint64_t divisor_of(uint64_t a, uint64_t b)
     return b == 0 ? a : divisor_of(b, a % b);
 }
 
+/*  The bits of the parts that are read. */
+static uint32_t chosen_of(const tnd_order_part_t *options)
+{
+    if (options->index != TND_UNKNOWN)
+        return UINT32_C(1) << options->index;
+    uint32_t chosen = (UINT32_C(1) << options->of.count) - 1;
+    for (size_t i = 0; i < options->except.count; i++)
+        chosen &= ~(UINT32_C(1) << (uint32_t)options->except.items[i]);
+    return chosen;
+}
+
 /*  Without parts if the sizes cannot be used; the list is that of any reader. */
 static tnd_place_map_t part_of(const tnd_order_part_t *options)
 {
@@ -224,7 +240,7 @@ static tnd_place_map_t part_of(const tnd_order_part_t *options)
     for (size_t i = 0; i < count; i++)
         map.part.of[i] = (uint32_t)((uint64_t)options->of.items[i] / divisor);
     map.part.parts = (uint32_t)count;
-    map.part.index = (uint32_t)options->index;
+    map.part.chosen = chosen_of(options);
     return map;
 }
 
@@ -315,25 +331,49 @@ tnd_status_t tnd_order_resolve(const tnd_instance_t *reader, struct tnd_stream *
             return tnd_fail_about(error, part.value,
                                   "`part`: what is known of its rows is of other data");
         map->part.rows = words.rows.rows;
-        map->part.own = words.counts[map->part.index];
+        map->part.own = 0;
+        for (uint32_t p = 0; p < words.rows.parts; p++)
+            map->part.own += (map->part.chosen >> p & 1) != 0 ? words.counts[p] : 0;
     }
     return TND_OK;
 }
 
-/*  Two ways at once. */
-static bool both_ways(const tnd_order_part_t *part, tnd_places_fault_t *fault)
+/*  Options that exclude or need each other. */
+static bool contradicts(const tnd_order_part_t *part, tnd_places_fault_t *fault)
 {
-    if (part->by == NULL || part->stratified == NULL)
+    bool one = part->index != TND_UNKNOWN, others = part->except.count > 0;
+    if (one != others && (part->by == NULL || part->stratified == NULL))
         return false;
-    (void)tnd_fail(&fault->why, "`part`: `by` and `stratified`, which exclude each other");
     fault->help = "leave out one of the two";
+    if (one && others)
+        (void)tnd_fail(&fault->why, "`part`: `index` and `except`, which exclude each other");
+    else if (one || others)
+        (void)tnd_fail(&fault->why, "`part`: `by` and `stratified`, which exclude each other");
+    else {
+        (void)tnd_fail(&fault->why, "`part`: neither `index` nor `except`");
+        fault->help = "write `index: 0` for the first part, or `except: 0` for all others";
+    }
     return true;
+}
+
+/*  A part of `except` that does not exist. */
+static bool excepts_none(const tnd_order_part_t *part, tnd_places_fault_t *fault)
+{
+    for (size_t i = 0; i < part->except.count; i++) {
+        double number = part->except.items[i];
+        if (number == (double)(uint32_t)number && number < (double)part->of.count)
+            continue;
+        (void)tnd_fail(&fault->why, "`part`: `except: %g` of %zu parts", number, part->of.count);
+        fault->help = "parts are numbered from 0";
+        return true;
+    }
+    return false;
 }
 
 bool tnd_order_part_usable(const tnd_order_part_t *part, tnd_places_fault_t *fault)
 {
     *fault = (tnd_places_fault_t){0};
-    if (both_ways(part, fault))
+    if (contradicts(part, fault) || excepts_none(part, fault))
         return false;
     tnd_place_list_t list = {.count = 1, .maps = {part_of(part)}};
     return tnd_places_check(&list, TND_PLACES_ENDLESS, fault);
@@ -395,7 +435,8 @@ bool tnd_order_check(const tnd_part_list_t *parts, tnd_parts_fault_t *fault)
     for (size_t i = 0; i < parts->count; i++) {
         found.map = (uint32_t)i;
         if (parts->items[i].table == &tables[TND_PLACE_PART].table &&
-            both_ways(parts->items[i].options, &found)) {
+            (contradicts(parts->items[i].options, &found) ||
+             excepts_none(parts->items[i].options, &found))) {
             *fault = (tnd_parts_fault_t){.item = i, .why = found.why, .help = found.help};
             return false;
         }

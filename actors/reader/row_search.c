@@ -105,8 +105,8 @@ uint32_t tnd_row_search(const tnd_row_search_t *self, uint32_t lane, uint32_t ep
 /* --- why it is at none ------------------------------------------------------------------------ */
 
 /*  Whether a list has the row, over all lanes. */
-static bool list_has(const tnd_row_search_t *self, const tnd_place_list_t *list, uint32_t lane,
-                     uint32_t epoch, uint64_t sample)
+static bool list_has(const tnd_row_search_t *self, const tnd_place_list_t *list,
+                     const tnd_row_parts_t *parts, uint32_t lane, uint32_t epoch, uint64_t sample)
 {
     const tnd_stream_t *stream = self->stream;
     tnd_places_fault_t fault;
@@ -115,7 +115,8 @@ static bool list_has(const tnd_row_search_t *self, const tnd_place_list_t *list,
                                                                 : stream->count,
                                         .files = self->files,
                                         .file_count = self->file_count,
-                                        .lanes = 1};
+                                        .lanes = 1,
+                                        .row_parts = parts};
     uint64_t count = tnd_places_count(list, config.rows), found;
     /* One that ends only by a later map drops nothing. */
     if (count == TND_PLACES_ENDLESS || !tnd_places_check(list, config.rows, &fault))
@@ -135,36 +136,47 @@ static bool list_has(const tnd_row_search_t *self, const tnd_place_list_t *list,
     return has;
 }
 
+static void choose_part(tnd_place_map_t *map, const tnd_row_parts_t *parts, uint64_t part)
+{
+    map->part.chosen = UINT32_C(1) << part;
+    if (map->part.rows > 0)
+        map->part.own = tnd_row_parts_count(parts, map->part.chosen, 0, map->part.rows);
+}
+
 /*  Which of the shards or parts of the last map has the row; `count`: none. */
-static uint64_t other_of(const tnd_row_search_t *self, tnd_place_list_t *list, uint32_t lane,
-                         uint32_t epoch, uint64_t sample, uint64_t count)
+static uint64_t other_of(const tnd_row_search_t *self, tnd_place_list_t *list,
+                         const tnd_row_parts_t *parts, uint32_t lane, uint32_t epoch,
+                         uint64_t sample, uint64_t count)
 {
     tnd_place_map_t *map = &list->maps[list->count - 1];
     uint64_t other = 0;
     for (; other < count; other++) {
         if (map->kind == TND_PLACE_PART)
-            map->part.index = (uint32_t)other;
+            choose_part(map, parts, other);
         else
             map->shard.index = other;
-        if (list_has(self, list, lane, epoch, sample))
+        if (list_has(self, list, parts, lane, epoch, sample))
             break;
     }
     return other;
 }
 
 /*  The last map of the list leaves the row out. */
-static void say(const tnd_row_search_t *self, tnd_place_list_t *list, uint32_t lane, uint32_t epoch,
-                uint64_t sample, char *text, size_t room)
+static void say(const tnd_row_search_t *self, tnd_place_list_t *list, const tnd_row_parts_t *parts,
+                uint32_t lane, uint32_t epoch, uint64_t sample, char *text, size_t room)
 {
     const tnd_place_map_t map = list->maps[list->count - 1];
     const char *name = tnd_place_name(map.kind);
     bool part = map.kind == TND_PLACE_PART, shard = map.kind == TND_PLACE_SHARD;
     uint64_t count = part ? map.part.parts : shard ? map.shard.shards : 0;
-    uint64_t own = part ? map.part.index : map.shard.index;
-    uint64_t other = other_of(self, list, lane, epoch, sample, count);
-    if (other < count)
-        snprintf(text, room, "it reads %s %" PRIu64 ", and %s %" PRIu64 " has the row", name, own,
-                 name, other);
+    uint64_t other = other_of(self, list, parts, lane, epoch, sample, count);
+    char own[64];
+    if (other < count && part)
+        snprintf(text, room, "it reads %s, and part %" PRIu64 " has the row",
+                 tnd_place_part_text(map.part.chosen, own), other);
+    else if (other < count)
+        snprintf(text, room, "it reads shard %" PRIu64 ", and shard %" PRIu64 " has the row",
+                 map.shard.index, other);
     else if (map.kind == TND_PLACE_SKIP)
         snprintf(text, room, "`skip: %" PRIu64 "` leaves it out", map.skip);
     else if (map.kind == TND_PLACE_TAKE)
@@ -185,9 +197,9 @@ void tnd_row_search_why(const tnd_row_search_t *self, uint32_t lane, uint32_t ep
     tnd_sample_order_init(&order, &config);
     tnd_place_list_t list = order.list;
     uint32_t count = list.count;
-    tnd_sample_order_free(&order);
     *text = '\0';
     for (list.count = 1; list.count <= count && *text == '\0'; list.count++)
-        if (!list_has(self, &list, lane, epoch, sample))
-            say(self, &list, lane, epoch, sample, text, room);
+        if (!list_has(self, &list, &order.parts, lane, epoch, sample))
+            say(self, &list, &order.parts, lane, epoch, sample, text, room);
+    tnd_sample_order_free(&order);
 }

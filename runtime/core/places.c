@@ -191,14 +191,23 @@ static bool check_values(const tnd_place_map_t *map, uint32_t i, uint64_t input,
             TND_PLACES_PARTS_MAX, TND_PLACES_PARTS_SUM);
         return refuse(fault, i, "write `of: [80, 20]` for four fifths and one fifth of the rows");
     }
-    if (map->kind == TND_PLACE_PART && map->part.index >= map->part.parts) {
-        (void)tnd_fail(&fault->why, "`part`: `index: %" PRIu32 "` of %" PRIu32 " parts",
-                       map->part.index, map->part.parts);
+    char parts[64];
+    if (map->kind == TND_PLACE_PART && map->part.chosen >> map->part.parts != 0) {
+        (void)tnd_fail(
+            &fault->why, "`part`: %s of %" PRIu32 " parts",
+            tnd_place_part_text(map->part.chosen >> map->part.parts << map->part.parts, parts),
+            map->part.parts);
         return refuse(fault, i, "parts are numbered from 0");
+    }
+    if (map->kind == TND_PLACE_PART && map->part.chosen == 0) {
+        (void)tnd_fail(&fault->why, "`part`: `except` leaves out all %" PRIu32 " parts",
+                       map->part.parts);
+        return refuse(fault, i, "leave at least one part");
     }
     if (map->kind == TND_PLACE_PART && map->part.list != 0 && map->part.rows > 0 &&
         map->part.own == 0) {
-        (void)tnd_fail(&fault->why, "`part`: no row is of part %" PRIu32, map->part.index);
+        (void)tnd_fail(&fault->why, "`part`: no row is of %s",
+                       tnd_place_part_text(map->part.chosen, parts));
         return refuse(fault, i, "give that part a larger share");
     }
     if (map->kind == TND_PLACE_SHUFFLE && map->shuffle.buffer == TND_PLACES_ENDLESS &&

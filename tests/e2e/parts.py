@@ -103,6 +103,32 @@ def test_a_group_is_never_divided(folder):
     divided(folder, "by: g", check_grouped)
 
 
+FOLDS = [20, 20, 20, 20, 20]
+
+
+def folds_of(what, way):
+    return f"{{of: {FOLDS}, {what}, {way}}}"
+
+
+def test_folds_train_on_all_parts_but_some(folder):
+    case = Parts(folder)
+    for way, check in (("stratified: y", check_stratified), ("by: g", check_grouped), ("seed: 3", lambda *_: None)):
+        folds = [case.epochs(case.graph(folds_of(f"index: {fold}", way)))[0] for fold in range(5)]
+        assert np.array_equal(np.sort(np.concatenate(folds)), case.row), "disjoint and complete"
+        check(case, folds, FOLDS)
+        for left in (2, [0], [4, 1]):
+            own = folds_of(f"except: {left}", way)
+            kept = np.concatenate([rows for fold, rows in enumerate(folds) if fold not in np.atleast_1d(left)])
+            for order in ORDERS[:1 if left == [0] else None]:
+                epochs = case.epochs(case.graph(own, order.format(own)))
+                assert all(np.array_equal(np.sort(rows), np.sort(kept)) for rows in epochs), (own, order)
+            if left == 2:
+                check(case, [kept, folds[left]], [80, 20])
+    graph = case.graph(folds_of("except: [4, 1]", "stratified: y"))
+    case.command("run", graph, cache="same")
+    assert "parts 0, 2, 3 stratified by `y`: " in case.command("explain", graph, cache="same")
+
+
 def test_an_interleave_reads_what_a_part_leaves_of_each_file(folder):
     case = Parts(folder)
     for way in ("stratified: y", "by: g", "seed: 3"):

@@ -22,12 +22,12 @@ def write(folder, files=1, rows=100):
     return ", ".join(f'"${{data}}/x-{f}.npy"' for f in range(files))
 
 
-def graph(folder, read="", batch="size: 32", files=1, top="", prep=""):
+def graph(folder, read="", batch="size: 32", files=1, top="", prep="", more=""):
     names = write(folder, files)
     path = folder / "rows.yaml"
     links = f"read -> {'prep -> ' if prep else ''}batch -> feed"
     path.write_text(f"tundish: 1\nname: rowrun\nseed: 7\ndata: {folder}\n{top}actors:\n"
-                    f"  read: {{kind: reader, source: {{npy: {{x: [{names}]}}}}{read}}}\n{prep}"
+                    f"  read: {{kind: reader, source: {{npy: {{x: [{names}]{more}}}}}{read}}}\n{prep}"
                     f"  batch: {{kind: batcher, {batch}}}\n  feed: {{kind: feeder}}\nlinks: [{links}]\n")
     return path
 
@@ -122,6 +122,17 @@ def test_a_row_that_is_left_out_is_explained(folder):
             same(found["left_out"], None if code == 0 else
                  f"it reads part {part}, and part {1 - part} has the row")
         assert 0 < here < 15, here
+    for kind in "stratified", "by":
+        told = {}
+        for chosen in ("index: 0", "index: 1", "index: 2", "index: 3", "except: 1"):
+            path = graph(folder, f", part: {{of: [1, 1, 1, 1], {chosen}, {kind}: g}}", more=", g: \"${data}/g.npy\"")
+            numpy.save(folder / "g.npy", numpy.arange(100) % 10)
+            told[chosen] = [json.loads(run("follow", "--row", f"x-0.npy:{row}", path, "--json")[1])["left_out"]
+                            for row in range(0, 100, 9)]
+        for index, row in enumerate(zip(*told.values())):
+            own = row.index(None)
+            wanted = [f"it reads part {part}, and part {own} has the row" if part != own else None for part in range(4)]
+            same(list(row), [*wanted, None if own != 1 else "it reads parts 0, 2, 3, and part 1 has the row"], (kind, index))
 
 
 def test_what_the_run_alone_finds_out_is_said(folder):

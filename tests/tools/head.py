@@ -185,9 +185,12 @@ def test_parts_are_disjoint_and_complete_in_every_order(folder):
 
 def test_parts_that_cannot_be_are_refused(folder):
     numpy.save(folder / "n.npy", numpy.arange(10, dtype="u4"))
-    for part, told in (("{of: [80, 20], index: 2}", "`part`: `index: 2` of 2 parts"), ("{of: [5], index: 0}", "`of` has two to 16"),
+    for part, told in (("{of: [80, 20], index: 2}", "`part`: part 2 of 2 parts"), ("{of: [5], index: 0}", "`of` has two to 16"),
                        ("{of: [0.5, 0.5], index: 0}", "`of` has two to 16"), ("{of: [1000, 1], index: 0}", "is at most 1000"),
-                       ("{of: [1, 0], index: 0}", "whole numbers from 1 on")):
+                       ("{of: [1, 0], index: 0}", "whole numbers from 1 on"), ("{of: [1, 1]}", "neither `index` nor `except`"),
+                       ("{of: [1, 1], index: 0, except: 1}", "`index` and `except`, which exclude each other"),
+                       ("{of: [1, 1], except: 2}", "`except: 2` of 2 parts"), ("{of: [1, 1], except: 0.5}", "`except: 0.5` of 2 parts"),
+                       ("{of: [1, 1], except: [0, 1]}", "`except` leaves out all 2 parts")):
         code, _, err = run("head", topology(folder, columns="n", read=f", part: {part}"))
         same(code, 78, part)
         holds(err, told, "1 error", "help: ", "graph.yaml:5:")

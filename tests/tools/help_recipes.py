@@ -106,6 +106,14 @@ def test_a_table_with_weights_that_goes_on_after_a_kill(folder):
     holds(follow(folder, "Several GPUs"), "cpu:0", "cpu:1")
 
 
+def test_folds_are_disjoint_and_complete(folder):
+    table(folder)
+    rows = [list(map(int, line.split())) for line in follow(folder, "Cross-validation").splitlines()]
+    same([(fold, trained + tested) for fold, trained, tested in rows], [(fold, 100) for fold in range(5)])
+    same(sum(tested for _, _, tested in rows), 100)
+    assert all(abs(tested - 20) < 3 for _, _, tested in rows), rows
+
+
 def test_texts_become_packed_numbers(folder):
     (folder / "texts.jsonl").write_text("".join(json.dumps({"text": "words " * (i % 9 + 1)}) + "\n" for i in range(100)))
     holds(follow(folder, "Lines of JSON"), "ids i32[512]  min 0  max 120", "ids_segment_ids")

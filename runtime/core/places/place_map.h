@@ -41,11 +41,12 @@ typedef struct {
         uint64_t unbatch; /* rows inside a stored row */
         struct {
             uint32_t of[TND_PLACES_PARTS_MAX]; /* sizes of all parts in lowest terms */
-            uint32_t parts, index;             /* 0 parts: the sizes cannot be used */
+            uint32_t parts;                    /* 0: the sizes cannot be used */
+            uint32_t chosen;                   /* a bit of each part whose rows are read */
             uint64_t seed;
             /*  By the values of a column: the name of the list of all rows' parts (row_parts.h); 0: by
              *  the number of the row.  Once that is known: how many rows it has, and how many of them
-             *  are of this part. */
+             *  are of the chosen parts. */
             uint64_t list, rows, own;
         } part;
         uint64_t skip, take;
@@ -127,7 +128,9 @@ typedef struct tnd_place_op {
 #include "runtime/core/places/maps.def"
 #undef MAP
 
-/*  The rows [from, to), as they are stored, that are of a part. */
+/*  Writes "part 1" or "parts 0, 2" for the parts of a set of bits, for people. */
+const char *tnd_place_part_text(uint32_t chosen, char text[64]);
+/*  The rows [from, to), as they are stored, that are of the chosen parts. */
 uint64_t tnd_place_part_rows(const tnd_place_map_t *map, const tnd_row_parts_t *row_parts,
                              uint64_t from, uint64_t to);
 /*  Of a stage of `files`: the stored rows of the files in the order of a pass. */

@@ -76,13 +76,14 @@ bool tnd_row_parts_check(const tnd_row_parts_t *self, uint64_t counts[TND_PLACES
     return true;
 }
 
-uint64_t tnd_row_parts_count(const tnd_row_parts_t *self, uint32_t part, uint64_t from, uint64_t to)
+uint64_t tnd_row_parts_count(const tnd_row_parts_t *self, uint32_t chosen, uint64_t from,
+                             uint64_t to)
 {
     uint32_t bits = bits_of(self->parts), each = each_of(self->parts);
     uint64_t count = 0;
     for (uint64_t row = from; row < to; row++) {
         uint32_t six = (uint32_t)(self->text[place_of(row / each)] - '0');
-        count += part_in(six, (uint32_t)(row % each), bits) == part;
+        count += chosen >> part_in(six, (uint32_t)(row % each), bits) & 1;
     }
     return count;
 }
@@ -92,22 +93,22 @@ size_t tnd_row_finder_bytes(uint64_t rows, uint32_t parts)
     return (characters_of(rows, parts) / BLOCK + 2) * sizeof(uint64_t);
 }
 
-/*  Rows of the part in character `at`. */
+/*  Rows of the chosen parts in character `at`. */
 static uint32_t held_in(const tnd_row_finder_t *self, uint64_t at)
 {
     return self->held[(uint32_t)(self->parts->text[place_of(at)] - '0') & SIX_BITS];
 }
 
 /*  What follows the last row counts as of part 0 and is never asked for. */
-void tnd_row_finder_init(tnd_row_finder_t *self, const tnd_row_parts_t *parts, uint32_t part,
+void tnd_row_finder_init(tnd_row_finder_t *self, const tnd_row_parts_t *parts, uint32_t chosen,
                          uint64_t *before)
 {
     uint32_t bits = bits_of(parts->parts), each = each_of(parts->parts);
     uint64_t characters = characters_of(parts->rows, parts->parts), found = 0;
-    *self = (tnd_row_finder_t){.parts = parts, .part = part, .before = before};
+    *self = (tnd_row_finder_t){.parts = parts, .chosen = chosen, .before = before};
     for (uint32_t six = 0; six <= SIX_BITS; six++)
         for (uint32_t i = 0; i < each; i++)
-            self->held[six] = (uint8_t)(self->held[six] + (part_in(six, i, bits) == part));
+            self->held[six] = (uint8_t)(self->held[six] + (chosen >> part_in(six, i, bits) & 1));
     for (uint64_t at = 0; at < characters; at++) {
         if (at % BLOCK == 0)
             before[at / BLOCK] = found;
@@ -116,7 +117,7 @@ void tnd_row_finder_init(tnd_row_finder_t *self, const tnd_row_parts_t *parts, u
     before[(characters + BLOCK - 1) / BLOCK] = found;
 }
 
-/*  Goes to the block that has row `number` of the part. */
+/*  Goes to the block that has row `number` of the chosen parts. */
 static void go_to_block(tnd_row_finder_t *self, uint64_t number)
 {
     uint64_t blocks = (characters_of(self->parts->rows, self->parts->parts) + BLOCK - 1) / BLOCK;
@@ -135,7 +136,7 @@ uint64_t tnd_row_finder_row(tnd_row_finder_t *self, uint64_t number)
         self->number += held;
     uint32_t six = (uint32_t)(self->parts->text[place_of(self->at)] - '0'), slot = 0;
     for (uint64_t left = number - self->number;; slot++)
-        if (part_in(six, slot, bits) == self->part && left-- == 0)
+        if ((self->chosen >> part_in(six, slot, bits) & 1) != 0 && left-- == 0)
             break;
     return self->at * each + slot;
 }

@@ -31,24 +31,24 @@ void tnd_row_parts_write(const uint32_t *part_of, uint64_t rows, uint32_t parts,
 /*  Whether `text` is one of so many rows; counts[part]: the rows of each. */
 bool tnd_row_parts_check(const tnd_row_parts_t *self, uint64_t counts[TND_PLACES_PARTS_MAX]);
 
-/*  How many of the rows [from, to) are of a part. */
-uint64_t tnd_row_parts_count(const tnd_row_parts_t *self, uint32_t part, uint64_t from,
+/*  How many of the rows [from, to) are of the parts whose bits `chosen` has. */
+uint64_t tnd_row_parts_count(const tnd_row_parts_t *self, uint32_t chosen, uint64_t from,
                              uint64_t to);
 
-/*  Finds the rows of one part by their number in it. */
+/*  Finds the rows of the chosen parts by their number in them. */
 typedef struct {
     const tnd_row_parts_t *parts;
-    uint32_t part;
-    uint8_t held[64];    /* by the six bits of a character: rows of the part in it */
-    uint64_t *before;    /* by block of characters: rows of the part before it */
-    uint64_t at, number; /* a character, and the rows of the part before it */
+    uint32_t chosen;     /* a bit of each part */
+    uint8_t held[64];    /* by the six bits of a character: rows of these parts in it */
+    uint64_t *before;    /* by block of characters: rows of these parts before it */
+    uint64_t at, number; /* a character, and the rows of these parts before it */
 } tnd_row_finder_t;
 
 /*  Bytes of `before`, for so many rows. */
 size_t tnd_row_finder_bytes(uint64_t rows, uint32_t parts);
-void tnd_row_finder_init(tnd_row_finder_t *self, const tnd_row_parts_t *parts, uint32_t part,
+void tnd_row_finder_init(tnd_row_finder_t *self, const tnd_row_parts_t *parts, uint32_t chosen,
                          uint64_t *before);
-/*  The row that is number `number` of the part, which has more; one after the other is fastest. */
+/*  The row that is number `number` of the parts, which have more; one after the other is fastest. */
 uint64_t tnd_row_finder_row(tnd_row_finder_t *self, uint64_t number);
 
 #endif

@@ -40,7 +40,7 @@ static tnd_place_map_t draw_map(void)
         map.part.parts = 2;
         map.part.of[0] = 4;
         map.part.of[1] = 1;
-        map.part.index = (uint32_t)draw(2);
+        map.part.chosen = 1U << draw(2);
         break;
     case TND_PLACE_SKIP:
         map.skip = draw(20);

@@ -145,7 +145,13 @@ static char *text_of(uint32_t parts, uint64_t rows, uint32_t *part_of)
     return text;
 }
 
-Test(divisions, a_list_has_the_rows_of_each_part_in_their_order)
+/*  Each part, and all but each. */
+static uint32_t set_of(uint32_t set, uint32_t parts)
+{
+    return set < parts ? 1U << set : ((1U << parts) - 1) ^ 1U << (set - parts);
+}
+
+Test(divisions, a_list_has_the_rows_of_the_chosen_parts_in_their_order)
 {
     static const uint64_t numbers[] = {1, 5, 6, 7, 384, 385, 4607, 4608, 4609, ROWS};
     static uint32_t part_of[ROWS];
@@ -155,26 +161,28 @@ Test(divisions, a_list_has_the_rows_of_each_part_in_their_order)
             char *text = text_of(parts, rows, part_of);
             tnd_row_parts_t list = {.text = text, .rows = rows, .parts = parts};
             cr_assert(tnd_row_parts_check(&list, counts));
-            for (uint32_t p = 0; p < parts; p++) {
+            for (uint32_t set = 0; set < 2 * parts; set++) {
+                uint32_t chosen = set_of(set, parts);
                 tnd_row_finder_t finder;
                 uint64_t *before = malloc(tnd_row_finder_bytes(rows, parts));
-                tnd_row_finder_init(&finder, &list, p, before);
+                tnd_row_finder_init(&finder, &list, chosen, before);
                 uint64_t number = 0, last = 0;
                 for (uint64_t row = 0; row < rows; row++)
-                    if (part_of[row] == p) {
+                    if ((chosen >> part_of[row] & 1) != 0) {
                         last = row;
                         cr_assert_eq(tnd_row_finder_row(&finder, number++), row);
                     }
-                cr_assert_eq(number, counts[p]);
+                cr_assert(set >= parts || number == counts[set]);
+                cr_assert_eq(number, tnd_row_parts_count(&list, chosen, 0, rows));
                 cr_assert(number == 0 || tnd_row_finder_row(&finder, number - 1) == last);
                 for (uint64_t i = 0; i < number; i++) { /* in any order */
                     uint64_t row = tnd_row_finder_row(&finder, i * 37 % number);
-                    cr_assert(row < rows && part_of[row] == p);
+                    cr_assert(row < rows && (chosen >> part_of[row] & 1) != 0);
                 }
                 sum += number;
                 free(before);
             }
-            cr_assert_eq(sum, rows);
+            cr_assert_eq(sum, parts * rows);
             free(text);
         }
 }
@@ -231,7 +239,7 @@ Test(divisions, places_of_a_part_by_a_list)
                 tnd_place_list_t list = {.count = 2, .maps = {{.kind = TND_PLACE_PART}, orders[o]}};
                 list.maps[0].part.of[0] = list.maps[0].part.of[1] = 1;
                 list.maps[0].part.parts = 2;
-                list.maps[0].part.index = index;
+                list.maps[0].part.chosen = 1U << index;
                 list.maps[0].part.list = 1;
                 list.maps[0].part.rows = ROWS;
                 list.maps[0].part.own = counts[index];

@@ -17,14 +17,19 @@ typedef struct {
 static const sizes_t all_sizes[] = {{2, {4, 1}},        {2, {1, 1}},   {3, {14, 3, 3}},
                                     {4, {1, 2, 3, 94}}, {2, {999, 1}}, {2, {1, 9}}};
 
-static tnd_place_list_t list_of(const sizes_t *sizes, uint32_t index, uint64_t seed)
+static tnd_place_list_t list_of_some(const sizes_t *sizes, uint32_t chosen, uint64_t seed)
 {
     tnd_place_list_t list = {.count = 1, .maps = {{.kind = TND_PLACE_PART}}};
     memcpy(list.maps[0].part.of, sizes->of, sizeof sizes->of);
     list.maps[0].part.parts = sizes->parts;
-    list.maps[0].part.index = index;
+    list.maps[0].part.chosen = chosen;
     list.maps[0].part.seed = seed;
     return list;
+}
+
+static tnd_place_list_t list_of(const sizes_t *sizes, uint32_t index, uint64_t seed)
+{
+    return list_of_some(sizes, 1U << index, seed);
 }
 
 /*  The places of all positions of a lane of a list, from last to first by blocks of `block`. */
@@ -101,6 +106,30 @@ Test(parts, each_has_its_share_of_any_window_and_draws_it_by_the_seed)
         }
 }
 
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+Test(parts, several_have_the_rows_of_each_in_their_order)
+{
+    for (size_t s = 0; s < sizeof all_sizes / sizeof all_sizes[0]; s++)
+        for (uint32_t chosen = 1; chosen < 1U << all_sizes[s].parts; chosen++)
+            for (uint64_t rows = 990; rows < 1010; rows++) {
+                static uint64_t places[ROWS], wanted[ROWS];
+                uint64_t sum = 0;
+                for (uint32_t p = 0; p < all_sizes[s].parts; p++) {
+                    tnd_place_list_t one = list_of(&all_sizes[s], p, 7);
+                    sum += (chosen >> p & 1) != 0 ? fill(&one, rows, 0, 97, wanted + sum) : 0;
+                }
+                qsort(wanted, sum, sizeof wanted[0], compare);
+                tnd_place_list_t some = list_of_some(&all_sizes[s], chosen, 7);
+                cr_assert_eq(fill(&some, rows, 3, 100, places), sum);
+                cr_assert(memcmp(places, wanted, sum * sizeof places[0]) == 0);
+            }
+}
+
 Test(parts, maps_after_it_see_its_rows_only)
 {
     static uint64_t places[ROWS], shuffled[ROWS];
@@ -131,7 +160,9 @@ static void refused(tnd_place_list_t list, const char *why, const char *help)
 Test(parts, mistakes_are_named)
 {
     tnd_place_list_t list = list_of(&all_sizes[0], 2, 7);
-    refused(list, "`index: 2` of 2 parts", "numbered from 0");
+    refused(list, "part 2 of 2 parts", "numbered from 0");
+    list.maps[0].part.chosen = 0;
+    refused(list, "`except` leaves out all 2 parts", "leave at least one");
     list.maps[0].part.parts = 0;
     refused(list, "`of` has two to 16 whole numbers from 1 on", "of: [80, 20]");
     list = list_of(&all_sizes[0], 1, 7);
