@@ -236,11 +236,16 @@ def begin(channel, memory):
     return words[0], json.loads(memory.map[:words[1]])
 
 
+def program_folders():
+    """Where a program in Python that has started the run has its modules."""
+    return [folder for folder in os.environ.get("TUNDISH_PYTHONPATH", "").split(":") if folder]
+
+
 def find_modules(setup):
     """Where modules are, and NumPy."""
     global numpy
     sys.argv[:] = [setup["call"]]
-    sys.path.insert(0, setup["directory"])
+    sys.path[:0] = [setup["directory"], *program_folders()]
     try:
         import numpy
     except ImportError as error:

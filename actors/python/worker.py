@@ -232,8 +232,9 @@ class Function:
             if error.name != module:
                 raise Wrong(f"the module `{module}` imports `{error.name}`, which {interpreter()} does not have: "
                             f"{describe(error)}") from None
+            beside = "".join(f"nor in {folder}, that of the program, " for folder in program_folders())
             raise Wrong(f"{interpreter()} has no module `{module}`: it is neither in {setup['directory']}, the folder "
-                        f"of the topology, nor in PYTHONPATH ({os.environ.get('PYTHONPATH', 'not set')}), nor "
+                        f"of the topology, {beside}nor in PYTHONPATH ({os.environ.get('PYTHONPATH', 'not set')}), nor "
                         "installed") from None
         except BaseException as error:
             raise Wrong(f"the module `{module}` cannot be imported: {describe(error)}") from None

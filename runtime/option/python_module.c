@@ -71,17 +71,27 @@ static uint64_t look(const char *folder, size_t length, const char *module, size
     return 0;
 }
 
+/*  Looks in the folders of a list with colons between them; NULL: none. */
+static uint64_t look_in(const char *list, const char *module, size_t size, char *path, size_t room)
+{
+    uint64_t hash = 0;
+    while (hash == 0 && list != NULL && *list != '\0') {
+        size_t length = strcspn(list, ":");
+        if (length > 0)
+            hash = look(list, length, module, size, path, room);
+        list += length + (list[length] == ':');
+    }
+    return hash;
+}
+
 uint64_t tnd_python_module_hash(const char *directory, const char *call, char *path, size_t room)
 {
     size_t size = strcspn(call, ":");
     const char *folder = directory != NULL ? directory : ".";
     uint64_t hash = look(folder, strlen(folder), call, size, path, room);
-    const char *list = getenv("PYTHONPATH");
-    while (hash == 0 && list != NULL && *list != '\0') {
-        size_t length = strcspn(list, ":");
-        if (length > 0)
-            hash = look(list, length, call, size, path, room);
-        list += length + (list[length] == ':');
-    }
+    if (hash == 0)
+        hash = look_in(getenv("TUNDISH_PYTHONPATH"), call, size, path, room);
+    if (hash == 0)
+        hash = look_in(getenv("PYTHONPATH"), call, size, path, room);
     return hash;
 }

@@ -15,8 +15,9 @@
 bool tnd_python_call_is_valid(const char *call);
 
 /*  Finds the file of the module of a call, as an interpreter does: first in `directory` (NULL: the
- *  current one), then in the folders of PYTHONPATH.  Returns its hash, never 0, and its path; 0: it
- *  is in none of them, or cannot be read. */
+ *  current one), then in the folders of TUNDISH_PYTHONPATH, which is that of a program in Python, and
+ *  of PYTHONPATH.  Returns its hash, never 0, and its path; 0: it is in none of them, or cannot be
+ *  read. */
 uint64_t tnd_python_module_hash(const char *directory, const char *call, char *path, size_t room);
 
 #endif

@@ -71,7 +71,7 @@ def test_batches_have_the_rows_in_their_order(folder):
         holds(out, f"stream {feed.session.digest()}")
         same(feed.session.digest("none"), None)
     same(steps, [(0, 0, False, 32), (1, 0, False, 32), (2, 0, False, 32), (3, 0, True, 4)])
-    fails(tundish.Error, lambda: next(feed), "the session is closed")
+    fails(tundish.Error, lambda: next(feed), "the session is closed: call this before the end of `with`")
     feed.close()
 
 
@@ -412,6 +412,47 @@ def test_a_dict_is_a_topology(folder):
     fails(TypeError, lambda: tundish.feed({**graph, "name": "x", "lanes": {1, 2}}), "a set", "cannot be written in a topology")
     double["python"]["call"] = lambda x: x
     fails(TypeError, lambda: tundish.feed(more), "cannot import: define it in a module of its own")
+
+
+BESIDE = """import sys
+sys.path.insert(0, sys.argv[1])
+import beside, numpy, tundish
+graph = {"links": "read -> prep -> batch -> feed", "actors": {
+    "read": {"kind": "reader", "source": "memory"}, "batch": {"kind": "batcher", "size": 4}, "feed": {"kind": "feeder"},
+    "prep": {"kind": "preprocessor", "ops": [{"python": {"call": beside.double, "columns": "x", "makes": {"x": "f32"}}}]}}}
+with tundish.feed(graph, arrays={"read": {"x": numpy.arange(4, dtype="f4")}}) as feed:
+    print([batch["x"].numpy().tolist() for batch in feed])
+"""
+
+
+def test_interpreters_find_the_modules_beside_the_program(folder):
+    (folder / "program/away").mkdir(parents=True)
+    (folder / "program/beside.py").write_text("def double(x):\n    return x * 2\n")
+    (folder / "program/main.py").write_text(BESIDE)
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TUNDISH_PYTHONPATH")}
+    for words, cwd in ((["../main.py"], "program/away"), (["program/main.py"], "."), (["-m", "main"], "program")):
+        done = subprocess.run([sys.executable, *words, str(ROOT / "tools/python")], cwd=folder / cwd, env=env, text=True,
+                              capture_output=True, timeout=100)
+        same((done.stdout, done.stderr), ("[[0.0, 2.0, 4.0, 6.0]]\n", ""), words)
+
+
+def test_a_validation_is_read_after_each_epoch(folder):
+    made = arrays(folder, rows=20)
+    graph = {"links": ["read -> batch -> feed", "tests -> some -> val"], "actors": {
+        "read": {"kind": "reader", "source": "memory", "epochs": 3}, "batch": {"kind": "batcher", "size": 8},
+        "feed": {"kind": "feeder"}, "tests": {"kind": "reader", "source": "memory"}, "some": {"kind": "batcher", "size": 16},
+        "val": {"kind": "feeder", "after": "feed", "every": "1 epoch"}}}
+    with tundish.feed(graph, feeder="feed", arrays={"read": made, "tests": made}) as feed:
+        val, found = feed.session.feed("val"), []
+        for epoch in feed.epochs():
+            found.append([batch.rows for batch in epoch])
+            found.append([batch.rows for batch in val])
+        same(found, 3 * [[8, 8, 4], [16, 4]])
+        fails(tundish.Error, lambda: list(val), "val: the run has ended, and its last validation was read before")
+    graph["actors"]["val"].pop("every")
+    with tundish.feed(graph, feeder="feed", arrays={"read": made, "tests": made}) as feed:
+        next(feed)
+        fails(tundish.Error, lambda: list(feed.session.feed("val")), "write `every: 1 epoch` in val to validate while it trains")
 
 
 def test_a_preview_shows_rows_and_loses_none(folder):

@@ -18,7 +18,7 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_python_options_t, call, STRING, GRAPH), .unit = "function",
      .example = "my_transforms:tokenize",
      .help = "MODULE:NAME of a function, or of a class whose objects are called; the module is in "
-             "the folder of the topology, in PYTHONPATH or installed"},
+             "the folder of the topology, beside a program in Python, in PYTHONPATH or installed"},
     {TND_OPTION(tnd_python_options_t, columns, COLUMNS, GRAPH),
      .help = "the columns that it gets, in this order; they are left out of what follows, but for "
              "those that it makes or that `keep` names"},

@@ -451,9 +451,14 @@ class Feed:
     def _batches(self):
         main = threading.current_thread() is threading.main_thread()
         self.session.loops += main
+        found = False
         try:
             while (batch := self._take()) is not None:
+                found = True
                 yield batch
+            if not found and self._repeats and self.session.has_ended():
+                raise Error(f"{self._name.decode()}: the run has ended, and its last validation was read before; it is due when "
+                            "`due()` says so, which is after the last batch has been trained on")
         finally:
             self.session.loops -= main
 
@@ -653,6 +658,13 @@ class _Array:
                           (ctypes.c_uint64 * len(shape))(*shape), found["data"][0])
 
 
+def _program_folder():
+    """Where the program finds its own modules: beside its file, or in the working directory."""
+    main = sys.modules["__main__"]
+    is_file = getattr(main, "__spec__", None) is None and getattr(main, "__file__", None)
+    return os.path.dirname(os.path.abspath(main.__file__)) if is_file else os.getcwd()
+
+
 class Session:
     """This process's part of a run.  The arguments are those of `tundish.feed`."""
 
@@ -661,6 +673,7 @@ class Session:
         self.loops, self._forks = 0, _forks  # loops of the main thread over feeds
         if sys.executable:  # `python` operations run in the interpreter of the program, unless the topology names one
             os.environ.setdefault("TUNDISH_PYTHON", sys.executable)
+        os.environ["TUNDISH_PYTHONPATH"] = _program_folder()  # where interpreters look for modules, too
         composed = [file for file in files if isinstance(file, dict)]
         if composed and len(files) > 1:
             raise Error("a dict is the whole topology: it has no overlays, and `hosts` is one of its keys")
@@ -786,10 +799,14 @@ class Session:
 
     def opened(self):
         if not self.handle:
-            raise Error("the session is closed")
+            raise Error("the session is closed: call this before the end of `with`")
         if self.is_forked():
             raise Error(_library.session_error(self.handle).decode())
         return self.handle
+
+    def has_ended(self):
+        """Whether a feed that the program has read to its end was the last."""
+        return self._pulled
 
     def ended(self, status, otherwise):
         """A feed has no further step."""
@@ -805,7 +822,7 @@ def feed(*files, host=None, feeder=None, data=None, settings=None, arrays=None):
     """Starts this process's part of a run and returns the feed of a feeder.
 
     files     a topology file and its overlays; or a dict with the keys of a topology file, whose modules of Python are
-              in the working directory or in PYTHONPATH.  A function of a module is named by itself: {"call": tokenize}
+              beside the program, in the working directory or in PYTHONPATH.  A function of a module is named by itself: {"call": tokenize}
     host      which of the topology's hosts this process is; None: that of which a launcher such as srun tells
               (`tundish help launch`), or the only one
     feeder    the feeder; None: the first on this host
