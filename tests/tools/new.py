@@ -514,6 +514,33 @@ def test_examples_become_their_features(folder):
     holds(run("inspect", folder / "speed.npy")[1], "  columns      speed f64", "speed: ")
 
 
+def field(number, content):
+    """A field of a message of Protocol Buffers with a length."""
+    size = len(content)
+    return bytes([number << 3 | 2, *([size] if size < 128 else [size & 127 | 128, size >> 7])]) + content
+
+
+def example(**features):
+    """A tf.Example: texts, and integers below 128."""
+    def feature(value):
+        return field(1, field(1, value)) if isinstance(value, bytes) else field(3, field(1, bytes([value])))
+    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, feature(value))) for name, value in features.items()))
+
+
+def test_pictures_in_examples_are_decoded(folder):
+    pixels = jpeg("img_420.jpg")
+    (folder / "e.tfrecord").write_bytes(b"".join(framed(example(photo=pixels, name=b"p%d" % (i % 3), y=i % 5)) for i in range(30)))
+    path, _ = made(folder, folder / "e.tfrecord", "--split", "80/20")
+    same({name: fed(path)[name] for name in ("photo", "y")}, {"photo": ("u8", [40, 40, 3]), "y": ("i64", [])})
+    same(path.read_text().count("decode_image:"), 2)
+    same(path.read_text().count("          then: [{random_resized_crop: {size: 40}}]"), 1)
+    # One that is not a picture: they are bytes.
+    with open(folder / "e.tfrecord", "ab") as file:
+        file.write(framed(example(photo=b"none", name=b"p1", y=1)))
+    path, _ = made(folder, folder / "e.tfrecord")
+    assert "decode_image" not in path.read_text()
+
+
 def archive(path, samples):
     """A tar of samples: {extension: bytes}."""
     with tarfile.open(path, "w") as out:
@@ -553,6 +580,53 @@ def test_files_of_an_archive_become_what_they_are(folder):
     archive(folder / "d.tar", [{"npy": buffer.getvalue()}] * 30)
     path, _ = made(folder, folder / "d.tar")
     holds(path.read_text(), "# npy has .npy files: tundish help decode_npy")
+
+
+def test_notes_beside_a_folder_of_pictures_are_no_data(folder):
+    for i in range(6):
+        place = folder / f"set/images/{'ab'[i % 2]}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{i}.jpg").write_bytes(jpeg("img_420.jpg"))
+    for name in ("README.md", "LICENSE", "license.txt"):
+        (folder / "set" / name).write_text("These are\npictures.\n")
+    path, _ = made(folder, folder / "set")
+    same(fed(path), {"image": ("u8", [40, 40, 3]), "label": ("i32", [])})
+    holds(run("new", folder / "set")[2], "set/LICENSE, set/README.md, set/license.txt: notes about the data")
+    (folder / "set/readmes.txt").write_text("one\ntwo\n")
+    holds(run("new", folder / "set/readmes.txt")[1], "2 rows of line")
+
+
+def test_texts_that_are_probably_numbers_are_named(folder):
+    def told(name, text, encoding="utf-8"):
+        (folder / name).write_text(text, encoding=encoding)
+        code, _, err = run("new", folder / name)
+        same(code, 0, err)
+        return err
+
+    numbers = "".join(f"{i % 9},5;{i},{i};{'pq'[i % 2]}\n" for i in range(30))
+    err = told("a.csv", "a;b;label\n" + numbers)
+    holds(err, f'{folder}/a.csv:2: `a` is "0,5", a text', '`b` is "0,0", a text', "write 5.1 in place of 5,1")
+    assert "`label`" not in err
+    for odd in ("$3", "5 %", "1,234", "\u20ac 5", "-3%"):
+        holds(told("b.csv", "a;label\n" + "".join(f"{odd};{'pq'[i % 2]}\n" for i in range(30))), f'`a` is "{odd}", a text')
+    for text in ("1,2,3", "A4", "2024-01-02", "%", "cat, 3", ","):
+        assert "a text" not in told("b.csv", "a;label\n" + "".join(f"{text};{'pq'[i % 2]}\n" for i in range(30))), text
+    # One other text: the column has texts.
+    assert "a text" not in told("b.csv", "a;label\n" + numbers.replace(",5;", "%;") + "high;p\n")
+    for name in ("gr\u00f6\u00dfe", "size"):
+        err = told("c.csv", f"{name},label\n" + "".join(f"{i},{'pq'[i % 2]}\u00e9\n" for i in range(30)), "latin-1")
+        holds(err, f"{folder}/c.csv: field {1 + (name == 'size')} has texts that are not UTF-8", "iconv -f ISO-8859-1 -t UTF-8")
+
+
+def test_json_that_is_not_one_object_per_line_is_named(folder):
+    for text in (json.dumps([{"a": 1}]), json.dumps([{"a": 1}], indent=1), json.dumps({"a": 1}, indent=1), "[1, 2]\n[3, 4]\n"):
+        (folder / "a.json").write_text(text)
+        code, _, err = run("new", folder / "a.json")
+        same(code, 0, err)
+        holds(err, f"{folder}/a.json:1: JSON, but not one object per line; `jq -c '.[]' FILE`")
+    for text in ("[12:03:04] started\n[12:03:05] ended\n", "{ a text\n}\n", "3\n4\n"):
+        (folder / "a.txt").write_text(text)
+        assert "JSON" not in run("new", folder / "a.txt")[2], text
 
 
 def test_records_become_one_list(folder):
@@ -750,7 +824,7 @@ def test_files_beside_folders_of_pictures_do_not_hide_them(folder):
     pets = folder / "pets"
     for name in ("a/0.png", "a/1.png", "b/0.png"):
         png(pets / name)
-    for name, content in (("readme.txt", "hello\n"), ("labels.csv", "0,a\n1,b\n")):
+    for name, content in (("words.txt", "hello\n"), ("labels.csv", "0,a\n1,b\n")):
         (pets / name).write_text(content)
         code, out, err = run("new", pets)
         same(code, 0, err)
@@ -775,7 +849,7 @@ def test_the_folder_of_training_is_proposed(folder):
     code, out, err = run("new", "set", cwd=folder)
     same(code, 0, err)
     holds(out, f'data: "{folder}/set/train"', 'files: "${data}/*/*.png"}  # 2 files', "labels: 0 a, 1 b")
-    holds(err, "set/test, set/val: a folder beside set/train, which is read", "set/readme.txt: text")
+    holds(err, "set/test, set/val: a folder beside set/train, which is read", "set/readme.txt: notes about the data")
     for name in ("test", "train"):  # without labels
         png(folder / "flat" / name / "0.png")
     code, out, err = run("new", "flat", cwd=folder)

@@ -10,6 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/data/schema.h"
 #include "runtime/text/json_string.h"
+#include "tools/new/picture_lines.h"
 
 /*  Room in a name for `_lengths` or a number. */
 enum { NAME_SPARE = 12 };
@@ -162,6 +163,18 @@ char *tnd_example_features(const tnd_example_keys_t *keys, const char *column)
         return text;
     free(text);
     return NULL;
+}
+
+void tnd_example_features_pictures(const tnd_example_keys_t *keys, bool validates, FILE *out)
+{
+    columns_t *columns = choose_columns(keys);
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const tnd_example_key_t *key = &keys->keys[i];
+        if (columns->whys[i] == NULL && is_single(key) && key->kind.pictures == keys->examples)
+            tnd_picture_lines_print(columns->names[i], tnd_picture_lines_side(key->kind.first),
+                                    key->kind.largest, validates, out);
+    }
+    free(columns);
 }
 
 char *tnd_example_features_left_out(const tnd_example_keys_t *keys)

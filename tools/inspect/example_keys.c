@@ -54,6 +54,7 @@ typedef struct {
     uint64_t values, bytes_min, bytes_max;
     bool mixed;                    /* of a list: its features have several types */
     uint64_t steps_min, steps_max; /* of a list: values of one of its features */
+    tnd_protobuf_t last;           /* of its texts */
 } feature_t;
 
 /*  A list of numbers: packed ones, or one each. */
@@ -91,6 +92,7 @@ static bool walk_bytes(tnd_protobuf_t list, feature_t *feature)
         uint64_t size = (uint64_t)(item.bytes.end - item.bytes.at);
         feature->bytes_min = feature->values == 0 ? size : tnd_least(feature->bytes_min, size);
         feature->bytes_max = tnd_most(feature->bytes_max, size);
+        feature->last = item.bytes;
         feature->values++;
     }
     return is_done(&list);
@@ -173,6 +175,9 @@ static void widen(tnd_example_key_t *key, const feature_t *feature)
                                              : tnd_least(key->bytes_min, feature->bytes_min);
         key->bytes_max = tnd_most(key->bytes_max, feature->bytes_max);
     }
+    if (feature->type == TND_EXAMPLE_BYTES && feature->values == 1 && !key->list)
+        tnd_sample_kind_take(&key->kind, feature->last.at,
+                             (size_t)(feature->last.end - feature->last.at));
     key->type = feature->type;
 }
 

@@ -1,7 +1,7 @@
 /*  tools/inspect/example_keys.h - the keys and types of tf.Example and tf.SequenceExample messages.
  *
- *  A message is a row of bytes (tensorflow/core/example/{example,feature}.proto).  Only the names,
- *  types and counts are read, not the values.  A message counts as an example if every byte of it
+ *  A message is a row of bytes (tensorflow/core/example/{example,feature}.proto).  The names, types
+ *  and counts are read, and of texts what they are by their first bytes.  A message counts as an example if every byte of it
  *  belongs to one; TensorFlow also ignores unknown fields.
  *
  *  Memory is bounded: at most TND_EXAMPLE_KEYS_MAX keys of TND_EXAMPLE_NAME_MAX bytes are recorded.
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tools/inspect/sample_kind.h"
 
 enum { TND_EXAMPLE_KEYS_MAX = 256, TND_EXAMPLE_NAME_MAX = 96 };
 
@@ -35,6 +37,7 @@ typedef struct {
     uint64_t values_min, values_max; /* values of a message; of a list: features */
     uint64_t steps_min, steps_max;   /* values of one feature of a list */
     uint64_t bytes_min, bytes_max;   /* of one value, for TND_EXAMPLE_BYTES */
+    tnd_sample_kind_t kind;          /* of these, of features with one value */
 } tnd_example_key_t;
 
 typedef struct {

@@ -162,31 +162,48 @@ static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
     return TND_OK;
 }
 
-/*  The operation that makes columns of all records, if these are tf.Example messages; "": none. */
-static const char *read_examples(tnd_record_columns_t *self, const tnd_detected_format_t *item,
-                                 tnd_reading_progress_t *progress)
+/*  The operation that makes columns of all messages, with a note; "": none. */
+static const char *parse_examples(const tnd_record_columns_t *self, const tnd_example_keys_t *keys,
+                                  const char *column)
 {
     const char *lines = "";
+    char *operation = tnd_example_features(keys, column);
+    char *without = tnd_example_features_left_out(keys);
+    if (operation != NULL && without != NULL)
+        lines = tnd_arena_format(self->arena, "      # without columns for these: %s\n", without);
+    if (operation != NULL)
+        lines = tnd_arena_format(
+            self->arena, "      # as all records are: see tundish help %.*s\n%s      - %s\n",
+            (int)strcspn(operation, ":"), operation, lines, operation);
+    free(operation);
+    free(without);
+    return lines;
+}
+
+/*  The operations that make columns of all records, if these are tf.Example messages. */
+static void read_examples(tnd_record_columns_t *self, const tnd_detected_format_t *item,
+                          tnd_reading_progress_t *progress)
+{
     tnd_data_scan_t *scan = tnd_allocate_zeroed(1, sizeof *scan);
     bool like = scan_keys(self, item, TND_SCAN_FIRST_RECORDS, progress, scan);
     tnd_data_scan_free(scan);
-    if (like && scan_keys(self, item, TND_UNKNOWN, progress, scan)) {
-        char *operation = tnd_example_features(&scan->keys, item->schema->columns[0].name);
-        char *without = tnd_example_features_left_out(&scan->keys);
-        if (operation != NULL && without != NULL)
-            lines =
-                tnd_arena_format(self->arena, "      # without columns for these: %s\n", without);
-        if (operation != NULL)
-            lines = tnd_arena_format(
-                self->arena, "      # as all records are: see tundish help %.*s\n%s      - %s\n",
-                (int)strcspn(operation, ":"), operation, lines, operation);
-        free(operation);
-        free(without);
+    bool known = like && scan_keys(self, item, TND_UNKNOWN, progress, scan);
+    const char *lines =
+        known ? parse_examples(self, &scan->keys, item->schema->columns[0].name) : "";
+    for (int validates = 0; validates < 2; validates++) {
+        char *text;
+        size_t size;
+        FILE *out = tnd_memory_stream(&text, &size);
+        fputs(lines, out);
+        if (*lines != '\0')
+            tnd_example_features_pictures(&scan->keys, validates, out);
+        fclose(out);
+        self->parse[validates] = tnd_arena_text(self->arena, text, size);
+        free(text);
     }
     tnd_data_scan_free(scan);
     free(scan);
     tnd_reading_progress_clear(progress);
-    return lines;
 }
 
 static void take_sample(void *taker, const tnd_record_place_t *place, const uint8_t *bytes,
@@ -292,7 +309,7 @@ static void read_operations(tnd_record_columns_t *self, const tnd_detected_forma
     if (strcmp(item->source, "tar") == 0)
         read_samples(self, item, progress);
     else
-        self->parse[0] = self->parse[1] = read_examples(self, item, progress);
+        read_examples(self, item, progress);
 }
 
 tnd_status_t tnd_record_columns_read(tnd_record_columns_t *self, tnd_arena_t *arena,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "tools/new/file_head.h"
@@ -353,11 +354,27 @@ static tnd_status_t add_below(folder_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
+/*  Files that are about data: README, README.md, LICENSE.txt ... */
+static bool is_note(const char *path)
+{
+    static const char *const names[] = {"README", "LICENSE", "LICENCE", "COPYING", "CHANGELOG"};
+    const char *name = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t size = strlen(names[i]);
+        if (strncasecmp(name, names[i], size) == 0 && (name[size] == '\0' || name[size] == '.'))
+            return true;
+    }
+    return false;
+}
+
 static tnd_status_t add_files(folder_t *self, const char *as, tnd_error_t *error)
 {
     for (size_t i = 0; i < self->file_count; i++)
-        TND_TRY(
-            tnd_detected_add_file(self->found, self->arena, self->files[i], as, as == NULL, error));
+        if (as == NULL && is_note(self->files[i]))
+            leave_out(self, self->files[i], "notes about the data");
+        else
+            TND_TRY(tnd_detected_add_file(self->found, self->arena, self->files[i], as, as == NULL,
+                                          error));
     if (as == NULL)
         keep_clearest(self);
     return TND_OK;

@@ -46,6 +46,35 @@ bool tnd_cell_is_nan(const char *text)
     return tnd_number_text(TND_F64, text, strlen(text), &number) && isnan(number);
 }
 
+/*  Bytes of what may be beside the digits of a number; 0: none of that. */
+static size_t dress_of(const char *at)
+{
+    static const char *const dress[] = {",", "%", "$", " ", "\u20ac", "\u00a3", "\u00a0"};
+    for (size_t i = 0; i < sizeof dress / sizeof dress[0]; i++)
+        if (strncmp(at, dress[i], strlen(dress[i])) == 0)
+            return strlen(dress[i]);
+    return 0;
+}
+
+bool tnd_cell_is_dressed(const char *text)
+{
+    char plain[TND_CLASS_TEXT_MAX];
+    size_t used = 0, skipped = 0, commas = 0, apart = 0;
+    bool whole, wide;
+    for (const char *at = text; *at != '\0' && used + 1 < sizeof plain;) {
+        size_t size = dress_of(at);
+        commas += *at == ',';
+        apart += *at == ',' && strspn(at + 1, "0123456789") != 3;
+        skipped += size;
+        if (size == 0)
+            plain[used++] = *at++;
+        at += size;
+    }
+    plain[used] = '\0';
+    return skipped > 0 && used > 0 && (commas < 2 || apart == 0) &&
+           tnd_cell_is_number(plain, &whole, &wide);
+}
+
 bool tnd_cell_is_year(const char *text)
 {
     return strlen(text) == 4 && strspn(text, "0123456789") == 4 && strcmp(text, "1900") >= 0 &&

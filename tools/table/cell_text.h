@@ -23,6 +23,8 @@ uint32_t tnd_cell_absence(const char *text);
 bool tnd_cell_is_number(const char *text, bool *whole_p, bool *wide_p);
 /*  Whether a number is NaN, in any case and with any sign. */
 bool tnd_cell_is_nan(const char *text);
+/*  Whether it is a number with a comma, a unit or a sign of money: 5,1 and 12,345 and 5 % and $3. */
+bool tnd_cell_is_dressed(const char *text);
 /*  Whether it is a year from 1900 to 2100. */
 bool tnd_cell_is_year(const char *text);
 

@@ -233,6 +233,7 @@ static void take_text(tnd_csv_column_t *self, const tnd_record_place_t *place, c
         if (self->odd.count == 0)
             snprintf(why, sizeof why, "\"%s\"", text);
         tnd_misfit_add(&self->odd, place, why);
+        self->dressed += tnd_cell_is_dressed(text);
     }
     tnd_text_classes_add(&self->classes, text);
 }
@@ -585,6 +586,24 @@ static bool print_odd(const tnd_csv_table_t *self, const tnd_csv_column_t *field
     return true;
 }
 
+/*  A column that is taken for texts, and is probably one of numbers. */
+static void print_dressed(const tnd_csv_table_t *self, const tnd_csv_column_t *field, FILE *out)
+{
+    uint64_t others = field->texts - field->absents - field->dressed;
+    if (tnd_csv_use_of(self, field) >= TND_CSV_AS_CLASS && field->dressed > 0 && others == 0)
+        fprintf(out,
+                "%s: `%s` is %s, a text: numbers have no comma, unit or sign of money here; write "
+                "5.1 in place of 5,1, and 12345 in place of 12,345\n",
+                field->odd.place, field->name, field->odd.why);
+}
+
+static bool is_foreign(const tnd_csv_column_t *field)
+{
+    tnd_text_classes_t head = {.count = 0};
+    tnd_text_classes_add(&head, field->head);
+    return head.foreign || field->classes.foreign;
+}
+
 static bool csv_table_misfits(const void *context, FILE *out)
 {
     const tnd_csv_table_t *self = context;
@@ -611,6 +630,17 @@ static bool csv_table_misfits(const void *context, FILE *out)
     tnd_misfit_print(&self->damaged, out);
     for (uint32_t f = 0; self->divided && f < self->count; f++)
         some = print_odd(self, &self->fields[f], out) || some;
+    for (uint32_t f = 0; self->divided && f < self->count; f++)
+        print_dressed(self, &self->fields[f], out);
+    for (uint32_t f = 0; self->divided && f < self->count; f++)
+        if (is_foreign(&self->fields[f])) {
+            fprintf(out,
+                    "%s: field %" PRIu32
+                    " has texts that are not UTF-8: convert the file, for example by "
+                    "iconv -f ISO-8859-1 -t UTF-8\n",
+                    self->first_file, f + 1);
+            break;
+        }
     return some;
 }
 

@@ -20,6 +20,7 @@ typedef struct {
     bool head_is_number, head_again;
     bool absent[TND_CELL_ABSENT];
     uint64_t integers, numbers, years, texts, empty, absents;
+    uint64_t dressed; /* texts that are numbers with a comma or a unit */
     tnd_text_classes_t classes;
     tnd_misfit_t odd; /* texts that are neither numbers nor absent */
     bool wide;        /* a whole number that f32 may not have */

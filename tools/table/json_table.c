@@ -60,6 +60,7 @@ typedef struct {
     uint32_t count, next;       /* where the next key probably is */
     uint64_t documents, unread; /* unread: values whose keys no path can name */
     tnd_misfit_t blank, broken; /* records that are not objects */
+    tnd_misfit_t other;         /* a first one that is other JSON, or the start of it */
     bool mixed;                 /* some are, but not most */
     bool useless;               /* no field is a column */
     bool allow_nan, marked;
@@ -73,6 +74,7 @@ static void *json_table_open(void)
 static void json_table_close_parts(json_table_t *self)
 {
     tnd_misfit_free(&self->blank);
+    tnd_misfit_free(&self->other);
     tnd_misfit_free(&self->broken);
     for (uint32_t f = 0; f < self->count; f++)
         tnd_misfit_free(&self->fields[f].odd);
@@ -234,6 +236,19 @@ static bool open_document(json_table_t *self, tnd_json_record_t *document, const
     return true;
 }
 
+/*  `whole`: it is JSON.  A document of several lines begins with a bracket alone. */
+static void take_other(json_table_t *self, const tnd_record_place_t *place, const uint8_t *record,
+                       size_t size, bool whole)
+{
+    while (size > 1 && strchr(" \t\r", record[size - 1]) != NULL)
+        size--;
+    if (self->documents == 1 && (whole || (size == 1 && strchr("[{", record[0]) != NULL)))
+        tnd_misfit_add(
+            &self->other, place,
+            "JSON, but not one object per line; `jq -c '.[]' FILE` writes the items of an "
+            "array as such lines, and `jq -c . FILE` documents of several lines");
+}
+
 static void json_table_take(void *context, const tnd_record_place_t *place, const uint8_t *record,
                             size_t size)
 {
@@ -249,6 +264,7 @@ static void json_table_take(void *context, const tnd_record_place_t *place, cons
     }
     if (!open_document(self, &document, record + mark, size - mark, &error)) {
         tnd_misfit_add(&self->broken, place, error.text);
+        take_other(self, place, record + mark, size - mark, false);
         return;
     }
     if (json_is_object(document.root)) {
@@ -256,6 +272,7 @@ static void json_table_take(void *context, const tnd_record_place_t *place, cons
         take_object(self, place, document.root, "", 1);
     } else {
         tnd_misfit_add(&self->broken, place, "not a JSON object");
+        take_other(self, place, record + mark, size - mark, json_is_array(document.root));
     }
     tnd_json_record_close(&document);
 }
@@ -456,8 +473,10 @@ static bool json_table_misfits(const void *context, FILE *out)
 {
     const json_table_t *self = context;
     bool some = objects_of(self) < self->documents;
-    if (objects_of(self) == 0)
-        return false; /* text */
+    if (objects_of(self) == 0) { /* text */
+        tnd_misfit_print(&self->other, out);
+        return false;
+    }
     tnd_misfit_print(&self->blank, out);
     tnd_misfit_print(&self->broken, out);
     if (self->mixed)
