@@ -106,6 +106,7 @@
     X(LIFE_NOT_RAISED, "an actor that was made again is never told to run")                        \
     X(HOST_COUNTED_TWICE, "a process that returns by another connection counts as another one")    \
     X(ACTORS_COUNTED_TWICE, "the actors of a host that returns count as new ones")                 \
+    X(EARLY_END_IGNORED, "a process that ended before it was connected is waited for")             \
     X(TABLE_OVERTAKES, "an announcement of endpoints that comes before the actors are made "       \
                        "counts")                                                                   \
     X(TOUCH_ANSWERED_EARLY, "a user is answered before what he asked for is done")                 \

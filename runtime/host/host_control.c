@@ -9,6 +9,7 @@
 #include "runtime/core/host/relay.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/meeting/join_request.h"
+#include "runtime/meeting/liveness.h"
 #include "runtime/meeting/part_request.h"
 #include "runtime/meeting/roster_text.h"
 
@@ -278,6 +279,7 @@ static void leave_out(tnd_host_t *self, uint32_t host)
 static void greet_leader(tnd_host_t *self, uint64_t now)
 {
     tnd_leader_presence_up(&self->leader_presence, now);
+    tnd_liveness_close(self->plan->liveness);
     if (self->session != 0)
         name_session(self);
     /* Messages on the previous connection may be lost. */

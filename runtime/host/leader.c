@@ -59,12 +59,25 @@ static void open_writer(tnd_leader_t *self)
         self->unusable.text[0] = '\0';
 }
 
+/*  How many of the processes that a launcher has started the run can begin without. */
+static uint32_t count_spares(const tnd_plan_t *plan)
+{
+    uint32_t others = 0; /* that it needs */
+    if (plan->met == NULL || plan->least == 0)
+        return 0;
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        others += !plan->hosts[h].isolated && !plan->hosts[h].spare;
+    others += plan->least - plan->rest_count;
+    return plan->met->size > others ? plan->met->size - others : 0;
+}
+
 tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_output_t *output,
                              uint64_t now)
 {
     tnd_leader_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->config.resumption.max = (uint32_t)config->plan->restarts.run;
+    self->config.resumption.spares = count_spares(config->plan);
     self->output = *output;
     self->plan = config->plan;
     self->hosts = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->hosts);
@@ -189,7 +202,7 @@ static void tell_start(tnd_leader_t *self, const tnd_resumption_t *next, bool as
     uint64_t last = self->writer != NULL ? tnd_checkpoint_writer_last(self->writer) : 0;
     if (last > 0)
         snprintf(from, sizeof from, "after step %" PRIu64 ", the last checkpoint", last - 1);
-    if (!asked)
+    if (!asked && next->max > 0)
         snprintf(count, sizeof count, " (%" PRIu32 " of %" PRIu32 ")", next->losses, next->max);
     snprintf(text, room, "; the hosts that are there start again %s%s", from, count);
 }
@@ -197,7 +210,8 @@ static void tell_start(tnd_leader_t *self, const tnd_resumption_t *next, bool as
 void tnd_leader_end_without(tnd_leader_t *self, tnd_resumption_cause_t cause, const char *why)
 {
     char text[sizeof self->why];
-    tnd_resumption_end_t end = {.cause = cause, .drains = self->run.touches.drains};
+    tnd_resumption_end_t end = {
+        .cause = cause, .unbegun = !self->run.start.begun, .drains = self->run.touches.drains};
     const tnd_resume_t *from =
         self->writer != NULL ? tnd_checkpoint_writer_resume(self->writer) : NULL;
     end.saved = self->writer != NULL &&

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/meeting/liveness.h"
 #include "runtime/observe/inspection.h"
 
 /*  How often the state of the process of an absent host is read. */
@@ -54,6 +55,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host)
     member_host_t *member = &self->hosts[host];
     member->reports = 0;
     member->process = (tnd_process_t){0};
+    member->has_ended = false;
     member->why[0] = '\0';
     tnd_buffer_drop(&member->endpoints);
 }
@@ -63,6 +65,8 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
     bool seen = self->hosts[host].why[0] != '\0' && !self->run.presences[host].replaced;
     const char *why = seen ? self->hosts[host].why : "another process took its place";
     tnd_host_entry_t entry = tnd_run_up(&self->run, host, life, why, now);
+    if (self->plan->liveness != NULL)
+        tnd_liveness_arrived(self->plan->liveness, host);
     tnd_leader_inform(self, "host %s is connected", self->plan->hosts[host].name);
     if (entry == TND_HOST_JOINS && self->run.start.begun)
         tnd_leader_inform(self, "host %s joins the run", self->plan->hosts[host].name);
@@ -97,7 +101,7 @@ static bool is_lost(tnd_leader_t *self, uint32_t host, uint64_t now)
     if (!tnd_run_misses(&self->run, host, TND_FATE_DEAD, now))
         return false;
     if (now >= member->fate_ns + fate_every_ns) {
-        member->fate = tnd_process_fate(&member->process);
+        member->fate = member->has_ended ? TND_FATE_DEAD : tnd_process_fate(&member->process);
         member->fate_ns = now;
     }
     return tnd_run_misses(&self->run, host, member->fate, now);
@@ -119,7 +123,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     if (tnd_leader_core_is_failing(tnd_leader_session(self)))
         return;
     bool starts = tnd_leader_core_state(tnd_leader_session(self)) < TND_LEADER_CORE_RUNNING;
-    if (starts && self->plan->roster != 0 && self->config.resumption.max > 0) {
+    if (starts && self->plan->roster != 0) {
         /* Nothing that replaces it is on this roster. */
         snprintf(text, sizeof text, "host %s was lost before the start: %s", plan->name,
                  member->why);
@@ -219,7 +223,8 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
 bool tnd_leader_is_coming(const tnd_leader_t *self, uint32_t host)
 {
     return (self->plan->rest_count > 0 || self->config.launched) &&
-           self->run.presences[host].life == 0 && tnd_run_start_awaits(&self->run.start, host);
+           self->run.presences[host].life == 0 && self->run.presences[host].lost_ns == 0 &&
+           tnd_run_start_awaits(&self->run.start, host);
 }
 
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
@@ -234,9 +239,28 @@ bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
            ((good || failed) && tnd_leader_is_coming(self, host));
 }
 
+/*  Processes that have met, and ended before the run has connected them. */
+static void note_ended(tnd_leader_t *self, uint64_t now)
+{
+    tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+    uint32_t host;
+    while (tnd_liveness_ended(self->plan->liveness, &host))
+        if (tnd_run_ends_early(&self->run, host, &limits, now)) {
+            member_host_t *member = &self->hosts[host];
+            member->has_ended = true;
+            member->fate_ns = 0;
+            snprintf(member->why, sizeof member->why,
+                     "its process has ended, or its machine does not answer");
+        }
+}
+
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = TND_NEVER;
+    if (self->plan->liveness != NULL && now >= self->ended_look_ns) {
+        note_ended(self, now);
+        self->ended_look_ns = now + fate_every_ns;
+    }
     for (uint32_t h = 0; h < self->plan->host_count && !self->run.ended; h++) {
         uint64_t due = tnd_host_presence_deadline(&self->run.presences[h], now);
         if (is_lost(self, h, now))

@@ -83,6 +83,7 @@ typedef struct {
     tnd_process_t process; /* as reported with its endpoints */
     tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
     uint64_t fate_ns;
+    bool has_ended;     /* its process, before the run has connected it */
     uint64_t said_life; /* whose last words, its statistics, came; 0: none */
     char why[256];
     tnd_adapted_t *adapted; /* that it reported; its facts follow */
@@ -117,8 +118,9 @@ struct tnd_leader {
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     tnd_refusal_log_t refusals;
-    tnd_plan_t *changed; /* the plan with the options that users set; NULL: none was */
-    char paused_by[32];  /* the user who asked for the pause */
+    uint64_t ended_look_ns; /* when to look next for processes that have ended early */
+    tnd_plan_t *changed;    /* the plan with the options that users set; NULL: none was */
+    char paused_by[32];     /* the user who asked for the pause */
     tnd_resumption_end_t resumption_end; /* of TND_OUTCOME_AGAIN */
     bool preempted;                      /* a host, by a launcher */
     told_t told;

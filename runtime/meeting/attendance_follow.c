@@ -53,6 +53,17 @@ static void end_probe(tnd_attendance_t *self)
         self->until_ns = self->probe_ns;
 }
 
+/*  From here on rank 0 notices the end of this process, until the run has connected it. */
+static void show_life(tnd_attendance_t *self, const char *invitation)
+{
+    tnd_liveness_t *connected =
+        tnd_liveness_connect(self->own.reached, self->own.process.rank, invitation);
+    if (connected == NULL)
+        return;
+    tnd_liveness_destroy(&self->liveness);
+    self->liveness = connected;
+}
+
 /*  Returns TND_AGAIN until the meeting is over; *seated_p: rank 0 knows this process. */
 static tnd_status_t take_answer(tnd_attendance_t *self, const tnd_msg_t *msg, bool *seated_p)
 {
@@ -61,10 +72,12 @@ static tnd_status_t take_answer(tnd_attendance_t *self, const tnd_msg_t *msg, bo
         return tnd_roster_list_read(&self->list, msg->note.payload, self->error);
     bool waits = msg->note.number == TND_ROSTER_ANSWER_WAIT;
     *seated_p = *seated_p || (waits && !self->probes);
-    if (waits && !(self->probes && self->place->folder != NULL))
-        return TND_AGAIN;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *why = tnd_text_payload_line(&reader);
+    if (waits && !self->probes && why != NULL)
+        show_life(self, why);
+    if (waits && !(self->probes && self->place->folder != NULL))
+        return TND_AGAIN;
     if (msg->note.number == TND_ROSTER_ANSWER_ELSEWHERE) {
         snprintf(self->last, sizeof self->last, "there meets %.180s", why != NULL ? why : "");
         self->turn_ns = tnd_clock_now() + again_ns;

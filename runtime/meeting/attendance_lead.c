@@ -13,6 +13,7 @@
 #include "runtime/data/text_payload.h"
 #include "runtime/meeting/attendance.h"
 #include "runtime/meeting/join_request.h"
+#include "runtime/plan/pace.h"
 
 /*  A process that lost its connection has a time to come again for the list. */
 static const uint64_t return_ns = 1000000000;
@@ -81,6 +82,10 @@ static tnd_meeting_end_t listen_at(tnd_attendance_t *self)
                                                     sizeof actual, self->error) != TND_OK)
             continue;
         self->list.port = place->ports[i];
+        self->liveness =
+            tnd_liveness_listen(listening_address(self), self->plan->hosts[0].ports_first,
+                                self->plan->hosts[0].ports_last, self->own.size,
+                                tnd_pace_stretch(self->plan, self->plan->dead_after_ns));
         return TND_MEETING_HELD;
     }
     snprintf(why, sizeof why, "%s", self->error->text);
@@ -117,7 +122,10 @@ static tnd_meeting_end_t take(tnd_attendance_t *self, tnd_roster_t *roster,
         answer(self, 0, arrival->peer, TND_ROSTER_ANSWER_LIST, tnd_roster_list_write(&self->list));
         return TND_MEETING_HELD;
     }
-    (void)tnd_roster_verdict_text(roster, verdict, &request, text, sizeof text);
+    if (verdict == TND_ROSTER_TAKEN)
+        tnd_liveness_invite(self->liveness, text);
+    else
+        (void)tnd_roster_verdict_text(roster, verdict, &request, text, sizeof text);
     answer(self, 0, arrival->peer,
            verdict == TND_ROSTER_TAKEN       ? TND_ROSTER_ANSWER_WAIT
            : verdict == TND_ROSTER_ELSEWHERE ? TND_ROSTER_ANSWER_ELSEWHERE
@@ -192,6 +200,8 @@ static void close_roster(tnd_attendance_t *self, tnd_roster_t *roster)
     self->list.number = tnd_meeting_file_life();
     self->list.count = tnd_roster_close(roster, processes);
     self->list.processes = processes;
+    if (self->liveness != NULL)
+        tnd_liveness_number(self->liveness, &self->list);
     for (uint32_t r = 1; r < roster->own.size; r++)
         if (roster->seats[r].is_here)
             answer(self, 0, roster->seats[r].peer, TND_ROSTER_ANSWER_LIST,

@@ -69,30 +69,40 @@ static tnd_meeting_end_t check_insecure(const tnd_attendance_t *self,
     return TND_MEETING_TOPOLOGY;
 }
 
-/*  The file of rank 0, while the run goes on. */
+/*  What is kept of a meeting while the run goes on. */
 typedef struct {
-    tnd_meeting_place_t place;
+    tnd_liveness_t *liveness;
+    tnd_meeting_place_t place; /* of the file of rank 0 */
     char folder[PATH_MAX];
-    uint64_t life;
-} kept_file_t;
+    uint64_t life; /* 0: nothing has to be removed */
+} kept_t;
 
-static void remove_kept(void *context)
+static void end_kept(void *context)
 {
-    kept_file_t *kept = context;
+    kept_t *kept = context;
     tnd_error_t error;
-    (void)tnd_meeting_file_remove(&kept->place, kept->life, &error);
+    tnd_liveness_destroy(&kept->liveness);
+    if (kept->life != 0)
+        (void)tnd_meeting_file_remove(&kept->place, kept->life, &error);
     free(kept);
 }
 
 /*  A process that comes late finds the run by the file, and waits for its next start. */
-static void keep_file(const tnd_attendance_t *self, tnd_graph_t *graph)
+static void keep_file(const tnd_attendance_t *self, kept_t *kept)
 {
-    kept_file_t *kept = tnd_allocate(1, sizeof *kept);
     kept->place = *self->place;
     kept->life = self->file.life;
     snprintf(kept->folder, sizeof kept->folder, "%s", self->place->folder);
     kept->place.folder = kept->folder;
-    tnd_graph_undo_at_end(graph, remove_kept, kept);
+}
+
+static void keep(tnd_attendance_t *self, tnd_graph_t *graph)
+{
+    kept_t *kept = tnd_allocate_zeroed(1, sizeof *kept);
+    kept->liveness = self->list.liveness = self->liveness;
+    if (self->place->folder != NULL && self->own.process.rank == 0 && self->plan->restarts.run > 0)
+        keep_file(self, kept);
+    tnd_graph_undo_at_end(graph, end_kept, kept);
 }
 
 static bool spans_machines(const tnd_roster_list_t *list)
@@ -146,10 +156,11 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
         tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK)
         return TND_MEETING_TOPOLOGY;
     end = meet(&self, wish->again);
-    if (end != TND_MEETING_HELD)
+    if (end != TND_MEETING_HELD) {
+        tnd_liveness_destroy(&self.liveness);
         return end;
-    if (place.folder != NULL && self.own.process.rank == 0 && plan->restarts.run > 0)
-        keep_file(&self, graph);
+    }
+    keep(&self, graph);
     renumber(launch, &self.list);
     self.list.own = &self.own;
     take_hint(&self, launch);

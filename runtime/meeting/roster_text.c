@@ -92,6 +92,21 @@ tnd_status_t tnd_roster_request_read(tnd_roster_request_t *request, tnd_buffer_t
     return tnd_fail(error, "it does not say who it is");
 }
 
+void tnd_roster_alive_write(char text[TND_ROSTER_ALIVE_SIZE + 1], uint32_t port_or_rank,
+                            uint64_t number)
+{
+    snprintf(text, TND_ROSTER_ALIVE_SIZE + 1, "alive %08" PRIx32 " %016" PRIx64, port_or_rank,
+             number);
+}
+
+bool tnd_roster_alive_read(const char *text, uint32_t *port_or_rank_p, uint64_t *number_p)
+{
+    int end = 0;
+    return sscanf(text, "alive %8" SCNx32 " %16" SCNx64 "%n", port_or_rank_p, number_p, &end) ==
+               2 &&
+           end == TND_ROSTER_ALIVE_SIZE && text[end] == '\0';
+}
+
 tnd_buffer_t *tnd_roster_list_write(const tnd_roster_list_t *list)
 {
     tnd_text_payload_writer_t writer;

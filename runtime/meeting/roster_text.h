@@ -37,6 +37,13 @@ tnd_buffer_t *tnd_roster_list_write(const tnd_roster_list_t *list);
 tnd_status_t tnd_roster_list_read(tnd_roster_list_t *list, tnd_buffer_t *text,
                                   tnd_error_t *error) TND_CHECKED;
 
+/*  By what rank 0 notices the end of a process (liveness.h): it tells the port, the process says its rank. */
+enum { TND_ROSTER_ALIVE_SIZE = 6 + 8 + 1 + 16 };
+void tnd_roster_alive_write(char text[TND_ROSTER_ALIVE_SIZE + 1], uint32_t port_or_rank,
+                            uint64_t number);
+/*  False: it is something else. */
+bool tnd_roster_alive_read(const char *text, uint32_t *port_or_rank_p, uint64_t *number_p);
+
 /*  Whether a text is empty or the number of an address, IPv6 in brackets: a part of an endpoint. */
 bool tnd_roster_is_address(const char *text);
 

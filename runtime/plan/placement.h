@@ -114,6 +114,7 @@ typedef struct tnd_plan {
     uint32_t rest_first, rest_count;
     uint64_t roster; /* the number of the roster by which they were dealt; 0: none */
     const tnd_roster_request_t *met; /* what this process has said there; NULL: none met */
+    struct tnd_liveness *liveness;   /* of its processes; borrowed; NULL: not known */
     const char *leader_machine; /* its name, as the processes learnt when they met; "": not known */
     uint32_t least;             /* of them are enough (`min:`); 0: all */
     const char *network;        /* theirs, such as "10.1.0.0/16"; NULL: not given */

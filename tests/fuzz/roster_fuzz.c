@@ -7,6 +7,21 @@
 #include "runtime/meeting/roster_text.h"
 #include "tests/fuzz/fuzz.h"
 
+/*  What rank 0 tells of the port at which it notices ends, and what is said there. */
+static void check_alive(const uint8_t *bytes, size_t size)
+{
+    char text[TND_ROSTER_ALIVE_SIZE + 2], again[TND_ROSTER_ALIVE_SIZE + 1];
+    uint32_t rank;
+    uint64_t number;
+    size = size < sizeof text ? size : sizeof text - 1;
+    memcpy(text, size > 0 ? bytes : (const uint8_t *)"", size);
+    text[size] = '\0';
+    if (!tnd_roster_alive_read(text, &rank, &number))
+        return;
+    tnd_roster_alive_write(again, rank, number);
+    assert(strlen(text) == strlen(again));
+}
+
 /*  What --meet finds in a folder. */
 static void check_file(const uint8_t *bytes, size_t size)
 {
@@ -42,5 +57,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     tnd_buffer_drop(&text);
     check_file(bytes, size);
+    check_alive(bytes, size);
     return 0;
 }

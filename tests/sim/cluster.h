@@ -315,6 +315,7 @@ typedef struct {
     uint64_t starts, left_out; /* of runs that lost a host; processes that such a start left out */
     uint64_t pushes, redone;   /* applied to parameters; steps whose rows a dead replica had */
     uint64_t syncs;            /* rounds without rows to which feeders posted */
+    uint64_t ended_early;      /* processes that died before they were connected */
     uint64_t faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -639,6 +640,8 @@ void sim_deliver_unread(sim_t *self, uint32_t host);
 void sim_leader_plan(sim_t *self);
 void sim_leader_greet(sim_t *self, uint32_t host, tnd_life_t life);
 void sim_leader_message(sim_t *self, const tnd_msg_t *msg);
+/*  The process of a host has ended, as its system tells the leader, which may not be connected to it yet. */
+void sim_leader_ends_early(sim_t *self, uint32_t h);
 void sim_leader_next_chain(sim_t *self);
 /*  The same actors are fed again: those that died before are restarted. */
 void sim_leader_restart_due(sim_t *self);

@@ -124,19 +124,37 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     sim_leader_run(self);
 }
 
+static tnd_absence_limits_t limits_of(const sim_t *self)
+{
+    return (tnd_absence_limits_t){.grace_ns = self->plan.link_timeout_ns * 3 / 2,
+                                  .dead_after_ns = self->plan.dead_after_ns,
+                                  .silence_ns = self->plan.link_timeout_ns};
+}
+
 void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
 {
     uint32_t h = self->links[link].host[0];
     sim_host_t *host = &self->hosts[h];
-    tnd_absence_limits_t limits = {.grace_ns = self->plan.link_timeout_ns * 3 / 2,
-                                   .dead_after_ns = self->plan.dead_after_ns,
-                                   .silence_ns = self->plan.link_timeout_ns};
+    tnd_absence_limits_t limits = limits_of(self);
     if (side == 0) {
         host->leader_lost_at = self->now;
         tnd_leader_presence_away(&host->leader, &limits, loss, sim_clock(self, h));
     } else {
         (void)tnd_host_presence_away(&self->presences[h], &limits, loss, sim_clock(self, 0));
     }
+}
+
+void sim_leader_ends_early(sim_t *self, uint32_t h)
+{
+    tnd_absence_limits_t limits = limits_of(self);
+    bool awaited = self->presences[h].life == 0 && tnd_run_start_awaits(&self->run.start, h);
+    if (!awaited)
+        return;
+    self->counts.ended_early++;
+    (void)tnd_run_ends_early(&self->run, h, &limits, sim_clock(self, 0));
+    if (!tnd_host_presence_is_expected(&self->presences[h]))
+        sim_violate(self, "host %s has ended before it came, and is waited for",
+                    self->host_names[h]);
 }
 
 void sim_leader_next_chain(sim_t *self)

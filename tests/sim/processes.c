@@ -123,8 +123,10 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
             sim_actor_dies(self, id);
             self->actors[id].replacement = (tnd_replacement_t){0};
         }
-    if (h > 0)
+    if (h > 0) {
+        sim_leader_ends_early(self, h);
         sim_link_drop(self, host->control, 0);
+    }
     for (uint32_t i = host->frozen_next; i < host->frozen_count; i++)
         sim_discard(self, &host->frozen[i]);
     host->frozen_next = host->frozen_count = 0;

@@ -333,6 +333,38 @@ def test_rank_0_that_is_killed_after_the_meeting_is_noticed(folder):
         holds(err, "host node0, which leads the run, has ended before the start: nothing listens at tcp://127.0.0.1:")
 
 
+def held_back(words, variables, folder, victim):
+    """Processes of a meeting of which one does not reach the run, once it is that far."""
+    held, port = folder / "held", free_port()
+    held.unlink(missing_ok=True)
+    preload = {"LD_PRELOAD": str(BUILD / "tests/late_connect.so"), "LATE_CONNECT": str(held), "LATE_CONNECT_PORT": str(port)}
+    processes = begin([*words, "--set", f"port={port}"],
+                      [{**one, **preload} if rank == victim else one for rank, one in enumerate(variables)])
+    until = time.monotonic() + 30
+    while not held.exists():
+        assert time.monotonic() < until and processes[0].poll() is None, end(processes)
+        time.sleep(0.01)
+    return processes
+
+
+def test_a_rank_that_is_killed_between_the_meeting_and_the_run_is_noticed(folder):
+    path, over = graph(folder), overlay(folder)
+    processes = held_back([TUNDISH, "run", path, over], by_hand(3), folder, 2)
+    processes[2].kill()
+    ended = end(processes)  # long before start_timeout
+    same([code for code, _, _ in ended], [75, 75, -9], ended)
+    for _, _, err in ended[:2]:
+        holds(err, "host node2 is lost (its process has ended, or its machine does not answer); no step was committed")
+    over = overlay(folder, ", min: 2")
+    processes = held_back([TUNDISH, "run", path, over, "--set", "start_timeout=8s"], by_hand(4), folder, 1)
+    processes[1].kill()
+    ended = end(processes)
+    same([code for code, _, _ in ended], [0, -9, 0, 0], ended)
+    holds(ended[0][2], "host node1 is lost (its process has ended, ", "; the hosts that are there start again at the start\n")
+    holds(ended[3][2], "rank 2 of 3 is host node2")
+    same(stream(ended[0][1]), alone(path))
+
+
 def known(process, port):
     """Waits until the leader at a port has a connection."""
     wanted, until = f":{port:04X} ", time.monotonic() + 20

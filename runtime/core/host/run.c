@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/base/bug_injection.h"
+
 /*  How long a host is reserved for the process that asked for it. */
 static const uint64_t reserved_ns = 10000000000;
 
@@ -101,6 +103,16 @@ bool tnd_run_misses(const tnd_run_t *self, uint32_t host, tnd_fate_t fate, uint6
     for (uint32_t s = 0; s < sessions(self); s++)
         ends_run = ends_run || tnd_leader_core_ends_with(session_at(self, s), host);
     return tnd_host_presence_is_over(&self->presences[host], fate, ends_run, now);
+}
+
+bool tnd_run_ends_early(tnd_run_t *self, uint32_t host, const tnd_absence_limits_t *limits,
+                        uint64_t now)
+{
+    tnd_host_presence_t *presence = &self->presences[host];
+    if (presence->life != 0 || presence->absence.until_ns != 0 ||
+        !tnd_run_start_awaits(&self->start, host) || TND_BUG(EARLY_END_IGNORED))
+        return false;
+    return tnd_host_presence_away(presence, limits, TND_LOSS_ENDED, now);
 }
 
 bool tnd_run_lose(tnd_run_t *self, uint32_t host, const char *why, uint64_t now)

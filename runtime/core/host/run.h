@@ -48,6 +48,10 @@ void tnd_run_ready(tnd_run_t *self, uint32_t host, uint64_t now);
 
 /*  Whether a host that is away is lost; `fate`: what is known of its process. */
 bool tnd_run_misses(const tnd_run_t *self, uint32_t host, tnd_fate_t fate, uint64_t now);
+/*  The process of a host that is still to come has ended, as far as its system tells: it may be lost soon.
+ *  Returns false if the run does not wait for it. */
+bool tnd_run_ends_early(tnd_run_t *self, uint32_t host, const tnd_absence_limits_t *limits,
+                        uint64_t now);
 /*  A host is lost.  Returns false if the run ends by that before it has begun. */
 bool tnd_run_lose(tnd_run_t *self, uint32_t host, const char *why, uint64_t now);
 /*  A host leaves on its own. */

@@ -9,12 +9,16 @@ static uint32_t losses_before(const tnd_resumption_t *self, const tnd_resumption
 tnd_resumption_verdict_t tnd_resumption_decide(const tnd_resumption_t *self,
                                                const tnd_resumption_end_t *end)
 {
-    if (self->max == 0 || end->drains)
+    bool asked = end->cause == TND_RESUMPTION_ASKED;
+    uint32_t max = end->unbegun && !asked && self->spares > self->max ? self->spares : self->max;
+    if (max == 0 || end->drains)
         return TND_RESUMPTION_ENDS;
     if (end->cause == TND_RESUMPTION_ABSENT && self->number == 0)
         return TND_RESUMPTION_ENDS;
-    if (end->cause == TND_RESUMPTION_ASKED || losses_before(self, end) < self->max)
+    if (asked || losses_before(self, end) < max)
         return TND_RESUMPTION_AGAIN;
+    if (self->max == 0)
+        return TND_RESUMPTION_ENDS;
     return TND_RESUMPTION_ENDS_OFTEN;
 }
 
@@ -22,6 +26,7 @@ tnd_resumption_t tnd_resumption_next(const tnd_resumption_t *self, const tnd_res
 {
     return (tnd_resumption_t){
         .max = self->max,
+        .spares = self->spares,
         .losses = losses_before(self, end) + (end->cause != TND_RESUMPTION_ASKED),
         .number = self->number + 1,
     };

@@ -5,6 +5,9 @@
  *  a number: a process of an earlier one, which was stopped while the others met, is not let into the
  *  session of a later one (tnd_end_is_meant).
  *
+ *  Before the run begins, it may also start again without the hosts that it can do without (`min:`), as
+ *  if these had not come.
+ *
  *  Only the leader decides.  A host starts again only if the leader of its session tells it to.  One
  *  that has lost its leader cannot know who continues: it ends, and what started it may start it again.
  *  So if a network splits, only the hosts on the leader's side resume.
@@ -19,6 +22,7 @@
 /*  Which start of a run this is, as its leader counts. */
 typedef struct {
     uint32_t max;    /* starts after a loss without a new checkpoint between them; 0: none */
+    uint32_t spares; /* hosts that the run can begin without: so many may be lost before that */
     uint32_t losses; /* that led to this start since the newest checkpoint */
     uint32_t number; /* of this start, from 0 */
 } tnd_resumption_t;
@@ -32,8 +36,9 @@ typedef enum {
 
 typedef struct {
     tnd_resumption_cause_t cause;
-    bool saved;  /* a checkpoint was written in this session */
-    bool drains; /* the run was asked to end */
+    bool unbegun; /* no host was told to begin */
+    bool saved;   /* a checkpoint was written in this session */
+    bool drains;  /* the run was asked to end */
 } tnd_resumption_end_t;
 
 typedef enum {

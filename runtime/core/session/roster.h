@@ -41,6 +41,7 @@ typedef struct {
     uint64_t
         number; /* of the roster: the sessions of others do not let its processes in; 0: none met */
     const struct tnd_roster_request *own; /* what this process has said; NULL: none met */
+    struct tnd_liveness *liveness; /* of the processes (meeting/liveness.h); NULL: not known */
 } tnd_roster_list_t;
 
 /*  What a process says when it comes. */

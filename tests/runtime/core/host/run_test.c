@@ -64,6 +64,23 @@ Test(run, the_stream_begins_once_all_are_ready)
     free(self.session);
 }
 
+Test(run, a_process_that_ends_before_it_is_connected_is_lost_soon)
+{
+    tnd_run_t self = waiting();
+    (void)tnd_run_up(&self, 0, LIFE, "", 0);
+    cr_assert(tnd_run_ends_early(&self, 1, &limits, 100 * ms));
+    cr_assert_not(tnd_run_ends_early(&self, 1, &limits, 200 * ms), "it is known");
+    cr_assert_not(tnd_run_ends_early(&self, 0, &limits, 200 * ms), "it is there");
+    cr_assert_not(tnd_run_misses(&self, 1, TND_FATE_DEAD, 250 * ms - 1));
+    cr_assert(tnd_run_misses(&self, 1, TND_FATE_DEAD, 250 * ms));
+    cr_assert_eq(tnd_run_up(&self, 1, LIFE + 1, "", 250 * ms), TND_HOST_JOINS, "after all");
+    cr_assert_not(tnd_run_misses(&self, 1, TND_FATE_DEAD, 5000 * ms));
+    free(self.session);
+    self = begun();
+    cr_assert_not(tnd_run_ends_early(&self, 1, &limits, 100 * ms), "it has begun");
+    free(self.session);
+}
+
 Test(run, a_host_that_is_said_to_open_its_data_is_the_one_to_blame)
 {
     tnd_run_t self = waiting();

@@ -39,6 +39,24 @@ Test(resumption, so_many_losses_without_a_checkpoint_between_and_no_more)
     cr_expect_eq(run.number, 3);
 }
 
+Test(resumption, before_the_begin_it_can_do_without_so_many_hosts)
+{
+    static const tnd_resumption_end_t early = {.cause = TND_RESUMPTION_LOST, .unbegun = true};
+    tnd_resumption_t run = {.max = 0, .spares = 2};
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_expect_eq(decide(run, lost), TND_RESUMPTION_ENDS, "it has begun");
+        cr_expect_eq(decide(run, early), TND_RESUMPTION_AGAIN);
+        run = tnd_resumption_next(&run, &early);
+    }
+    cr_expect_eq(decide(run, early), TND_RESUMPTION_ENDS);
+    run = (tnd_resumption_t){.max = 0, .spares = 2};
+    cr_expect_eq(
+        decide(run, (tnd_resumption_end_t){.cause = TND_RESUMPTION_ASKED, .unbegun = true}),
+        TND_RESUMPTION_ENDS);
+    run = (tnd_resumption_t){.max = 3, .losses = 2, .spares = 1};
+    cr_expect_eq(decide(run, early), TND_RESUMPTION_AGAIN, "the larger of both");
+}
+
 Test(resumption, a_host_that_never_came_ends_the_first_start_alone)
 {
     tnd_resumption_t run = {.max = 2};
