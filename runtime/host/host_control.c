@@ -428,6 +428,8 @@ static tnd_msg_t answer_late(const tnd_host_t *self, const tnd_roster_request_t 
             tnd_text_payload_of("two processes have rank 0: %s, and one at %s came later: start "
                                 "each rank once, or give another run a TUNDISH_JOB of its own",
                                 run, request->process.address);
+    } else if (verdict == TND_ROSTER_SPARED) {
+        answer.note.payload = tnd_text_payload_of("%s", run);
     } else if (verdict != TND_ROSTER_LATE) {
         answer.note.payload = tnd_text_payload_of(
             "rank %" PRIu32 " (%s) was started with other files or another number of processes: %s",

@@ -33,7 +33,7 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 18,         /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 19,         /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_LINK_ROOM_MIN = 64,    /* bytes */
     TND_UNREAD = 1024,         /* messages that may be unread, by default */

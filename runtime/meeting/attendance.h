@@ -26,7 +26,7 @@ typedef struct {
     tnd_roster_list_t list;   /* the result; its processes are allocated */
     tnd_liveness_t *liveness; /* of the others, or of this process; NULL: none */
     char last[200];           /* why a connection came to nothing, for the error at the end */
-    char doubled[200];        /* of rank 0: two processes that had one rank */
+    char warning[200];        /* of rank 0: about a process that was refused; "": none was */
     tnd_meeting_file_t file;  /* with --meet: as rank 0 has written it; no addresses: not yet */
     uint32_t turn;            /* the address of it that is dialled */
     uint64_t turn_ns;         /* until when, unless it answers */

@@ -131,9 +131,9 @@ static tnd_meeting_end_t take(tnd_attendance_t *self, tnd_roster_t *roster,
            : verdict == TND_ROSTER_ELSEWHERE ? TND_ROSTER_ANSWER_ELSEWHERE
                                              : TND_ROSTER_ANSWER_NO,
            tnd_text_payload_of("%s", text));
-    if (verdict == TND_ROSTER_DOUBLED) {
+    if (verdict == TND_ROSTER_DOUBLED || verdict == TND_ROSTER_SPARED) {
         snprintf(self->last, sizeof self->last, "%.199s", text);
-        snprintf(self->doubled, sizeof self->doubled, "%.199s", text);
+        snprintf(self->warning, sizeof self->warning, "%.199s", text);
     }
     if (verdict < TND_ROSTER_OTHER_SIZE || roster->is_closed)
         return TND_MEETING_HELD;
@@ -224,7 +224,8 @@ static void deliver(tnd_attendance_t *self, tnd_roster_t *roster)
 }
 
 /*  Tells a process that comes now.  Whether one did. */
-static bool end_one(tnd_attendance_t *self, tnd_roster_t *roster, tnd_arrival_t *arrival)
+static bool end_one(tnd_attendance_t *self, tnd_roster_t *roster, uint32_t number,
+                    tnd_arrival_t *arrival)
 {
     tnd_roster_request_t request;
     tnd_error_t error;
@@ -232,24 +233,27 @@ static bool end_one(tnd_attendance_t *self, tnd_roster_t *roster, tnd_arrival_t 
         return false;
     bool comes = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer) &&
                  arrival->msg.note.number == TND_ROSTER_COMES &&
-                 tnd_roster_request_read(&request, arrival->msg.note.payload, &error) == TND_OK &&
-                 tnd_roster_come(roster, &request, arrival->peer) == TND_ROSTER_TAKEN;
+                 tnd_roster_request_read(&request, arrival->msg.note.payload, &error) == TND_OK;
+    tnd_roster_verdict_t verdict =
+        comes ? tnd_roster_come(roster, &request, arrival->peer) : TND_ROSTER_ELSEWHERE;
+    comes = verdict != TND_ROSTER_ELSEWHERE && verdict != TND_ROSTER_DOUBLED;
     if (comes)
-        answer(self, 0, arrival->peer, TND_ROSTER_ANSWER_ENDED,
-               tnd_text_payload_of("%s", self->error->text));
+        answer(self, 0, arrival->peer, number, tnd_text_payload_of("%s", self->error->text));
     tnd_msg_drop(&arrival->msg, arrival->carry);
     return comes;
 }
 
-/*  Those that are just being started would wait for a leader that has ended. */
-static void end_others(tnd_attendance_t *self, tnd_roster_t *roster)
+/*  Those that are just being started would wait for a leader that has ended.  `told`: how many know it
+ *  that have no place. */
+static void end_others(tnd_attendance_t *self, tnd_roster_t *roster, uint32_t number, uint32_t told,
+                       uint64_t until)
 {
-    uint64_t until = tnd_clock_now() + ended_answer_ns;
-    uint32_t missing = roster->own.size - 1 - tnd_roster_count(roster);
+    uint32_t known = 1 + tnd_roster_count(roster) + told;
+    uint32_t missing = roster->own.size > known ? roster->own.size - known : 0;
     while (missing > 0 && tnd_clock_now() < until) {
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) == TND_OK)
-            missing -= end_one(self, roster, &arrival);
+            missing -= end_one(self, roster, number, &arrival);
         else if (tnd_hub_wait(self->hub, until) != TND_OK)
             break;
     }
@@ -269,8 +273,11 @@ static tnd_meeting_end_t host(tnd_attendance_t *self, tnd_roster_t *roster)
         else if (tnd_attendance_wait(self, self->until_ns) != TND_OK)
             return tnd_attendance_end(self, TND_MEETING_MISSED,
                                       "the processes cannot be waited for");
+        uint64_t until = tnd_clock_now() + ended_answer_ns;
         if (end == TND_MEETING_ENDED)
-            end_others(self, roster);
+            end_others(self, roster, TND_ROSTER_ANSWER_ENDED, 0, until);
+        else if (end == TND_MEETING_MISSED && tnd_clock_now() < self->until_ns)
+            end_others(self, roster, TND_ROSTER_ANSWER_NO, 1, until);
         if (end != TND_MEETING_HELD)
             return end;
     }
@@ -356,6 +363,17 @@ static tnd_meeting_end_t publish(tnd_attendance_t *self)
     return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_PLACE;
 }
 
+/*  Tells the others why rank 0 cannot take part, as far as they come soon. */
+static tnd_meeting_end_t decline(tnd_attendance_t *self, tnd_roster_t *roster)
+{
+    char text[400];
+    (void)tnd_fail(
+        self->error, "%s",
+        tnd_roster_verdict_text(roster, TND_ROSTER_DECLINED, &self->own, text, sizeof text));
+    end_others(self, roster, TND_ROSTER_ANSWER_NO, 0, self->until_ns);
+    return TND_MEETING_MISSED;
+}
+
 tnd_meeting_end_t tnd_attendance_lead(tnd_attendance_t *self)
 {
     tnd_roster_t roster;
@@ -367,7 +385,7 @@ tnd_meeting_end_t tnd_attendance_lead(tnd_attendance_t *self)
     tnd_meeting_end_t end = listen_at(self);
     if (end == TND_MEETING_HELD && self->place->folder != NULL)
         end = publish(self);
-    else if (self->place->folder == NULL && has_twin(self))
+    else if (self->place->folder == NULL && self->own.declines[0] == '\0' && has_twin(self))
         end = TND_MEETING_MISSED;
     if (end != TND_MEETING_HELD)
         return end;
@@ -376,7 +394,7 @@ tnd_meeting_end_t tnd_attendance_lead(tnd_attendance_t *self)
     roster.rest_first = self->plan->rest_first;
     roster.rest_count = self->plan->rest_count;
     roster.least = self->plan->least;
-    end = host(self, &roster);
+    end = self->own.declines[0] != '\0' ? decline(self, &roster) : host(self, &roster);
     free(memory);
     if (self->place->folder != NULL && (end != TND_MEETING_HELD || self->plan->restarts.run == 0))
         (void)tnd_meeting_file_remove(self->place, self->file.life, &error);

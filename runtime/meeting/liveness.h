@@ -2,9 +2,9 @@
  *
  *  After the meeting each process plans and loads, and for that time nothing connects it to rank 0.  So
  *  while they meet, each one also opens a plain TCP connection to rank 0, says its rank there, and keeps it
- *  until the run has connected it.  When the process ends, however, its system closes the connection.
+ *  until the run has connected it.  However the process ends, its system closes the connection.
  *  After `dead_after` without an answer of that system it counts as closed.  It only shows an end: without
- *  it, behind a firewall for example, the start waits for such a process as for a slow one.
+ *  it, as with a firewall between them, the start waits for a process that died as for a slow one.
  *
  *  Rank 0 listens at a port of its `ports:`, or any.  It tells the port with a random number, which a
  *  connection has to say.  It accepts connections only once the run asks for ends.

@@ -16,6 +16,9 @@
 #include "runtime/meeting/meeting_file.h"
 #include "runtime/meeting/meeting_place.h"
 
+/*  How long a process that cannot take part looks for others to tell. */
+static const uint64_t decline_ns = 2000000000;
+
 /*  The last words have a time to leave. */
 static const uint64_t linger_ns = 2000000000;
 
@@ -117,8 +120,8 @@ static bool spans_machines(const tnd_roster_list_t *list)
 static void take_hint(const tnd_attendance_t *self, tnd_launch_t *launch)
 {
     const tnd_meeting_place_t *place = self->place;
-    if (self->doubled[0] != '\0')
-        snprintf(launch->hint, sizeof launch->hint, "%s", self->doubled);
+    if (self->warning[0] != '\0')
+        snprintf(launch->hint, sizeof launch->hint, "%s", self->warning);
     else if (place->own_name[0] != '\0' && self->own.process.rank == 0 &&
              spans_machines(&self->list))
         snprintf(
@@ -128,11 +131,57 @@ static void take_hint(const tnd_attendance_t *self, tnd_launch_t *launch)
             place->own_name, place->leader, self->list.processes[0].address);
 }
 
+static unsigned next_number(void)
+{
+    static _Atomic unsigned held;
+    return atomic_fetch_add(&held, 1);
+}
+
+/*  Tells the others, or rank 0, instead of taking part. */
+static void decline(tnd_attendance_t *self, const char *why)
+{
+    tnd_plan_t brief = *self->plan;
+    brief.start_timeout_ns = decline_ns;
+    self->plan = &brief;
+    snprintf(self->own.declines, sizeof self->own.declines, "%.*s", (int)strcspn(why, "\n"), why);
+    (void)meet(self, false);
+    tnd_liveness_destroy(&self->liveness);
+    free((void *)self->list.processes);
+}
+
+/*  The first line of a graph's errors that is one. */
+static const char *first_error(const tnd_graph_t *graph)
+{
+    const char *line = tnd_graph_errors(graph), *next;
+    while ((next = strchr(line, '\n')) != NULL) {
+        const char *mark = strstr(line, " error[");
+        if (mark != NULL && mark < next)
+            break;
+        line = next + 1;
+    }
+    return line;
+}
+
+void tnd_meeting_decline(const tnd_network_t *network, tnd_graph_t *graph,
+                         const tnd_launch_t *launch, const tnd_meeting_wish_t *wish)
+{
+    const tnd_plan_t *plan = tnd_graph_outline(graph);
+    tnd_meeting_place_t place;
+    tnd_error_t error;
+    tnd_attendance_t self = {.network = network, .plan = plan, .place = &place, .error = &error};
+    if (launch->launcher == NULL || launch->size < 2 || launch->evaluates || plan->rest_count == 0)
+        return;
+    if (tnd_meeting_place_find(&place, launch, plan, wish, next_number(), &error) != TND_OK ||
+        place.job[0] == '\0' || check_insecure(&self, &place) != TND_MEETING_HELD ||
+        tnd_meeting_place_facts(&place, launch, plan, &self.own, &error) != TND_OK)
+        return;
+    decline(&self, first_error(graph));
+}
+
 tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *graph,
                                    tnd_launch_t *launch, const tnd_meeting_wish_t *wish,
                                    tnd_error_t *error)
 {
-    static _Atomic unsigned held;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_meeting_place_t place;
     tnd_attendance_t self = {.network = network,
@@ -145,16 +194,20 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
         return TND_MEETING_HELD;
     if (tnd_launched_host(launch, plan, &host, error) != TND_OK)
         return TND_MEETING_PLACE;
-    tnd_status_t found =
-        tnd_meeting_place_find(&place, launch, plan, wish, atomic_fetch_add(&held, 1), error);
+    tnd_status_t found = tnd_meeting_place_find(&place, launch, plan, wish, next_number(), error);
     if (found != TND_OK && tnd_attendance_is_ended(&self))
         return tnd_attendance_end(&self, TND_MEETING_ENDED, "drained before the start");
     if (found != TND_OK)
         return found == TND_AGAIN ? TND_MEETING_MISSED : TND_MEETING_PLACE;
     tnd_meeting_end_t end = check_insecure(&self, &place);
-    if (end != TND_MEETING_HELD ||
-        tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK)
+    if (end != TND_MEETING_HELD)
+        return end;
+    if (tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK) {
+        tnd_error_t why = *error, none;
+        self.error = &none;
+        decline(&self, why.text);
         return TND_MEETING_TOPOLOGY;
+    }
     end = meet(&self, wish->again);
     if (end != TND_MEETING_HELD) {
         tnd_liveness_destroy(&self.liveness);
@@ -181,9 +234,11 @@ tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     if (plan == NULL || plan->rest_count > 0)
         tnd_meeting_expect(graph, launch);
-    if (tnd_graph_plan(graph) == NULL)
-        TND_TRY(tnd_graph_check(graph));
     const tnd_meeting_wish_t wish = {.is_ended = tnd_drain_signals_came};
+    if (tnd_graph_plan(graph) == NULL && tnd_graph_check(graph) != TND_OK) {
+        tnd_meeting_decline(network, graph, launch, &wish);
+        return TND_FAILED;
+    }
     tnd_meeting_end_t end = tnd_meeting_hold(network, graph, launch, &wish, &error);
     if (end != TND_MEETING_HELD && error.text[0] != '\0')
         tnd_graph_fail(graph, error.text);

@@ -25,6 +25,11 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
                                    tnd_launch_t *launch, const tnd_meeting_wish_t *wish,
                                    tnd_error_t *error) TND_CHECKED;
 
+/*  The check of the graph has failed: tells the processes that wait for this one, if it can find them within
+ *  two seconds and their run has a name that differs from those of others. */
+void tnd_meeting_decline(const tnd_network_t *network, tnd_graph_t *graph,
+                         const tnd_launch_t *launch, const tnd_meeting_wish_t *wish);
+
 /*  Both for a program: reads what a launcher tells, checks the graph where that was not done, and holds
  *  the meeting.
  *  Errors: TND_FAILED; TND_STOPPED if a process was asked to end; see tnd_graph_errors. */

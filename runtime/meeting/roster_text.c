@@ -68,9 +68,9 @@ tnd_buffer_t *tnd_roster_request_write(const tnd_roster_request_t *request)
 {
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
-    fprintf(writer.stream, "%" PRIu32 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n%s\n%s\n",
+    fprintf(writer.stream, "%" PRIu32 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n%s\n%s\n%s\n",
             request->size, request->graph[0], request->graph[1], request->life, request->job,
-            request->reached);
+            request->declines, request->reached);
     write_process(writer.stream, &request->process);
     return tnd_text_payload_end(&writer);
 }
@@ -86,9 +86,12 @@ tnd_status_t tnd_roster_request_read(tnd_roster_request_t *request, tnd_buffer_t
         sscanf(line, "%9" SCNu32 " %16" SCNx64 " %16" SCNx64 " %16" SCNx64, &request->size,
                &request->graph[0], &request->graph[1], &request->life) == 4 &&
         read_line(&reader, request->job, sizeof request->job) &&
+        read_line(&reader, request->declines, sizeof request->declines) &&
         read_line(&reader, request->reached, sizeof request->reached) &&
-        tnd_roster_is_address(request->reached) && read_process(&reader, &request->process))
+        tnd_roster_is_address(request->reached) && read_process(&reader, &request->process)) {
+        (void)tnd_printable(request->declines, sizeof request->declines);
         return TND_OK;
+    }
     return tnd_fail(error, "it does not say who it is");
 }
 
@@ -141,6 +144,14 @@ tnd_status_t tnd_roster_list_read(tnd_roster_list_t *list, tnd_buffer_t *text, t
     return tnd_fail(error, "the list of processes is not readable");
 }
 
+static const char *declined_text(const tnd_roster_request_t *by, char *text, size_t room)
+{
+    const tnd_roster_process_t *process = &by->process;
+    snprintf(text, room, "rank %" PRIu32 " (%s) cannot take part: %s", process->rank,
+             process->address[0] != '\0' ? process->address : process->name, by->declines);
+    return text;
+}
+
 const char *tnd_roster_verdict_text(const tnd_roster_t *roster, tnd_roster_verdict_t verdict,
                                     const tnd_roster_request_t *request, char *text, size_t room)
 {
@@ -165,6 +176,9 @@ const char *tnd_roster_verdict_text(const tnd_roster_t *roster, tnd_roster_verdi
         snprintf(text, room, "rank %" PRIu32 " (%s) came too late: the run starts without it", rank,
                  address);
         break;
+    case TND_ROSTER_SPARED:
+    case TND_ROSTER_DECLINED:
+        return declined_text(roster->own.declines[0] != '\0' ? &roster->own : request, text, room);
     case TND_ROSTER_OTHER_SIZE:
         snprintf(text, room,
                  "rank %" PRIu32 " (%s) is one of %" PRIu32 " processes, and rank 0 one of %" PRIu32

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <tundish/tundish.h>
+#include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/data/schema.h"
@@ -623,6 +624,46 @@ void tnd_graph_keep(tnd_graph_t *self)
 bool tnd_graph_is_kept(const tnd_graph_t *self)
 {
     return self->kept;
+}
+
+/*  A value of the top level, as it is written last; NULL: it is not. */
+static const tnd_value_t *find_top(const tnd_graph_t *self, const char *key)
+{
+    const tnd_value_t *found = tnd_value_get(self->base, key), *over;
+    for (size_t i = 0; i < self->overlays->count; i++)
+        if ((over = tnd_value_get(self->overlays->items[i], key)) != NULL)
+            found = over;
+    for (const setting_t *at = self->first_setting; at != NULL; at = at->next)
+        if (at->depth == 1 && (over = tnd_value_get(at->tree, key)) != NULL)
+            found = over;
+    return found;
+}
+
+static const char *find_top_text(const tnd_graph_t *self, const char *key)
+{
+    const tnd_value_t *found = find_top(self, key);
+    return found != NULL && found->text != NULL ? found->text : "";
+}
+
+const tnd_plan_t *tnd_graph_outline(const tnd_graph_t *self)
+{
+    tnd_plan_t *plan = tnd_arena_take(self->arena, sizeof *plan);
+    tnd_plan_host_t *leader = tnd_arena_take(self->arena, sizeof *leader);
+    const tnd_value_t *hosts = find_top(self, "hosts");
+    unsigned long port = strtoul(find_top_text(self, "port"), NULL, 10);
+    *leader = (tnd_plan_host_t){
+        .name = "", .address = "127.0.0.1", .port = port <= 65535 ? (uint32_t)port : 0};
+    *plan = (tnd_plan_t){.hosts = leader,
+                         .host_count = 1,
+                         .link_timeout_ns = 1000000000,
+                         .dead_after_ns = 10000000000,
+                         .start_timeout_ns = 1000000000,
+                         .admission = {.self = geteuid()}};
+    plan->admission.insecure = strcmp(find_top_text(self, "insecure"), "true") == 0;
+    plan->rest_count = hosts == NULL || hosts->type != TND_VALUE_MAP;
+    for (size_t i = 0; plan->rest_count == 0 && i < hosts->count; i++)
+        plan->rest_count = strstr(hosts->entries[i].key, "[*]") != NULL;
+    return plan;
 }
 
 void tnd_graph_undo_at_end(tnd_graph_t *self, void (*undo)(void *context), void *context)

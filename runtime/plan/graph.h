@@ -81,6 +81,10 @@ const tnd_plan_t *tnd_graph_plan(const tnd_graph_t *self);
 /*  After a failed check: the part that can still be inspected (tnd_placement_sketch), or NULL. */
 const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self);
 
+/*  After a failed check: of the plan, what processes need to find one another, as far as it could be
+ *  read: port of the leader, admission, and whether a range `[*]` may be there (rest_count). */
+const tnd_plan_t *tnd_graph_outline(const tnd_graph_t *self);
+
 /*  Marks the graph as used by an abandoned thread, perhaps in a plugin: destroy then leaks it. */
 void tnd_graph_keep(tnd_graph_t *self);
 bool tnd_graph_is_kept(const tnd_graph_t *self);

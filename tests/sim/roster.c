@@ -96,6 +96,21 @@ static void come_astray(meeting_t *self, uint32_t rank)
         sim_violate(self->sim, "a process of another meeting is not sent elsewhere");
 }
 
+/*  A process that cannot take part says so, and takes no place.  Returns whether that ends the meeting. */
+static bool decline(meeting_t *self, uint32_t rank)
+{
+    tnd_roster_request_t request = request_of(self, rank);
+    bool spare = (rank >= self->rest_first && self->least > 0) || present(self, rank) != NULL ||
+                 self->roster.is_closed;
+    snprintf(request.declines, sizeof request.declines, "it cannot read a file");
+    memset(request.graph, 0, sizeof request.graph);
+    tnd_roster_verdict_t verdict = tnd_roster_come(&self->roster, &request, self->next++);
+    if (verdict != (spare ? TND_ROSTER_SPARED : TND_ROSTER_DECLINED))
+        sim_violate(self->sim, "rank %" PRIu32 " cannot take part, and the meeting %s", rank,
+                    spare ? "ends" : "goes on");
+    return !spare;
+}
+
 /*  Its connection ends; it comes again by the same one, or died. */
 static void lose(meeting_t *self, process_t *process)
 {
@@ -149,6 +164,8 @@ void sim_roster_run(sim_t *sim, uint64_t seed)
         process_t *process = &self.processes[rank][sim_chance(&self.luck, 15)];
         if (sim_chance(&self.luck, 10))
             come_astray(&self, rank);
+        else if (sim_chance(&self.luck, 5) && decline(&self, rank))
+            return;
         else if (sim_chance(&self.luck, 20))
             lose(&self, process);
         else

@@ -317,6 +317,27 @@ def test_a_process_that_cannot_take_part_after_the_meeting_tells_the_others(fold
             holds(err, f"host node{bad} cannot start: ", "raise the limit of open files")
 
 
+def test_a_process_that_cannot_take_part_before_the_meeting_tells_the_others(folder):
+    path, over, job = graph(folder), overlay(folder), by_hand(4, TUNDISH_JOB=f"{NUMBER}.early")
+    good, bad = [TUNDISH, "run", path, over], [TUNDISH, "run", path, folder / "none.yaml"]
+    why = f"cannot take part: {folder}/none.yaml: error[T002]: cannot be opened: No such file or directory"
+    for victim in 0, 2:
+        lines = [bad if rank == victim else good for rank in range(4)]
+        ended = end([begin(line, [one])[0] for line, one in zip(lines, job)])  # long before start_timeout
+        same([code for code, _, _ in ended], [78 if rank == victim else 75 for rank in range(4)], ended)
+        for rank, (_, _, err) in enumerate(ended):
+            holds(err, "none.yaml: error[T002]" if rank == victim else f"rank {victim} (")
+            holds(err, "cannot be opened" if rank == victim else why)
+    for code, _, err in end(begin(bad, job)):  # the same mistake everywhere: each names it, and none waits long
+        same(code, 78, err)
+        same(err.count("cannot be opened"), 1, err)
+    over = overlay(folder, ", min: 3", "start_timeout: 6s\n")
+    ended = end([*begin(good, job[:1]), *begin(bad, job[1:2]), *begin(good, job[2:])])
+    same([code for code, _, _ in ended], [0, 78, 0, 0], ended)
+    holds(ended[0][2], "launch: rank 1 (127.0.0.1) " + why)
+    same(stream(ended[0][1]), alone(path))
+
+
 def test_rank_0_that_is_killed_after_the_meeting_is_noticed(folder):
     path, over, held = graph(folder), overlay(folder), folder / "held"
     preload = {"LD_PRELOAD": str(BUILD / "tests/late_bind.so"), "LATE_BIND": str(held)}

@@ -683,11 +683,8 @@ static int run_graph(const tnd_request_t *request)
     if (!tnd_load_resumes(request, &own.load, own.host, "run"))
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, &own.load, own.host, false);
-    int code = TND_EXIT_TOPOLOGY;
+    int code = tnd_launch_meet(&run.launch, graph, &own, run.start.resumption.number > 0);
     bool again = false; /* the run starts again */
-    tnd_meeting_expect(graph, &run.launch);
-    if (tnd_load_check(graph))
-        code = tnd_launch_meet(&run.launch, graph, &own, run.start.resumption.number > 0);
     if (code == TND_EXIT_DRAINED) {
         run.plan = tnd_graph_plan(graph);
         run.host = run.launch.rank;

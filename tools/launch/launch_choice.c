@@ -74,6 +74,11 @@ int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_run_option
         [TND_MEETING_MISSED] = TND_EXIT_PEER,       [TND_MEETING_ENDED] = TND_EXIT_DRAINED};
     tnd_error_t error;
     tnd_meeting_wish_t wish = {options->leader, options->meet, again, tnd_signals_came};
+    tnd_meeting_expect(graph, self);
+    if (!tnd_load_check(graph)) {
+        tnd_meeting_decline(tnd_network, graph, self, &wish);
+        return TND_EXIT_TOPOLOGY;
+    }
     tnd_meeting_end_t end = tnd_meeting_hold(tnd_network, graph, self, &wish, &error);
     if (end != TND_MEETING_HELD && error.text[0] != '\0')
         tnd_complain("run", "%s", error.text);

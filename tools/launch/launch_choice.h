@@ -21,7 +21,7 @@ void tnd_launch_expect(tnd_graph_t *graph);
  *  TND_EXIT_OK, or prints an error and returns another exit code. */
 int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size);
 
-/*  Meets the other processes if the graph has a range such as `node[*]`; it has been checked.  `again`:
+/*  Checks the graph, and meets the other processes if it has a range such as `node[*]`.  `again`:
  *  the run starts again.  Returns TND_EXIT_OK, or prints an error and returns another exit code. */
 int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_run_options_t *options,
                     bool again);

@@ -44,6 +44,8 @@ static tnd_roster_verdict_t judge(const tnd_roster_request_t *own,
         return TND_ROSTER_ELSEWHERE;
     if (own->size != request->size || request->process.rank >= own->size)
         return TND_ROSTER_OTHER_SIZE;
+    if (own->declines[0] != '\0' || request->declines[0] != '\0')
+        return TND_ROSTER_DECLINED;
     return is_same_graph(own, request) ? TND_ROSTER_TAKEN : TND_ROSTER_OTHER_GRAPH;
 }
 
@@ -52,14 +54,29 @@ tnd_roster_verdict_t tnd_roster_come_late(const tnd_roster_request_t *own,
 {
     tnd_roster_verdict_t verdict = judge(own, request);
     if (verdict != TND_ROSTER_TAKEN)
-        return verdict;
+        return verdict == TND_ROSTER_DECLINED ? TND_ROSTER_SPARED : verdict;
     return request->process.rank == own->process.rank ? TND_ROSTER_DOUBLED : TND_ROSTER_LATE;
+}
+
+static bool is_of_rest(const tnd_roster_t *self, uint32_t rank)
+{
+    return rank >= self->rest_first && rank - self->rest_first < self->rest_count;
+}
+
+/*  Whether the run can do without a process of the rank, which is not rank 0, or has another one. */
+static bool is_spare(const tnd_roster_t *self, uint32_t rank)
+{
+    bool can =
+        self->is_closed || self->seats[rank].is_here || (self->least > 0 && is_of_rest(self, rank));
+    return can && self->own.declines[0] == '\0';
 }
 
 tnd_roster_verdict_t tnd_roster_come(tnd_roster_t *self, const tnd_roster_request_t *request,
                                      tnd_actor_id_t peer)
 {
     tnd_roster_verdict_t verdict = judge(&self->own, request);
+    if (verdict == TND_ROSTER_DECLINED && is_spare(self, request->process.rank))
+        return TND_ROSTER_SPARED;
     if (verdict != TND_ROSTER_TAKEN)
         return verdict;
     const tnd_roster_seat_t *known = &self->seats[request->process.rank];
@@ -88,11 +105,6 @@ uint32_t tnd_roster_count(const tnd_roster_t *self)
     for (uint32_t r = 1; r < self->own.size; r++)
         count += self->seats[r].is_here;
     return count;
-}
-
-static bool is_of_rest(const tnd_roster_t *self, uint32_t rank)
-{
-    return rank >= self->rest_first && rank - self->rest_first < self->rest_count;
 }
 
 static bool are_all_here(const tnd_roster_t *self)

@@ -10,6 +10,10 @@
  *  mistake, which ends the meeting, for both sides with its reason.  A process that looks for a leader
  *  of another life has read an old file, and is sent elsewhere too.
  *
+ *  A process that cannot take part, because it cannot read a file for example, comes to say why, and knows
+ *  no graph.  That ends the meeting too, unless the run can do without the process.  If it is rank 0, all
+ *  that come are told.
+ *
  *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
 #ifndef TND_RUNTIME_CORE_SESSION_ROSTER_H
 #define TND_RUNTIME_CORE_SESSION_ROSTER_H
@@ -20,7 +24,7 @@
 
 #include "runtime/core/protocol/role.h"
 
-enum { TND_ROSTER_MAX = 4096, TND_ROSTER_TEXT = 64, TND_ROSTER_JOB = 128 };
+enum { TND_ROSTER_MAX = 4096, TND_ROSTER_TEXT = 64, TND_ROSTER_JOB = 128, TND_ROSTER_WHY = 256 };
 
 typedef struct {
     uint32_t rank;
@@ -50,8 +54,9 @@ typedef struct tnd_roster_request {
     char reached[TND_ROSTER_TEXT]; /* the leader's address as this process uses it */
     uint32_t size;                 /* number of processes that were started */
     uint64_t graph[2];
-    uint64_t life;            /* of the leader that it looks for; 0: of any */
-    char job[TND_ROSTER_JOB]; /* "": not told */
+    uint64_t life;                 /* of the leader that it looks for; 0: of any */
+    char job[TND_ROSTER_JOB];      /* "": not told */
+    char declines[TND_ROSTER_WHY]; /* why the process cannot take part; "": it can */
 } tnd_roster_request_t;
 
 typedef struct {
@@ -75,9 +80,11 @@ typedef enum {
     TND_ROSTER_ELSEWHERE, /* of another job */
     TND_ROSTER_DOUBLED,   /* another process has its rank */
     TND_ROSTER_LATE,      /* the roster is closed */
+    TND_ROSTER_SPARED,    /* it cannot take part, and the run can do without it */
     /*  These end the meeting. */
     TND_ROSTER_OTHER_SIZE,
-    TND_ROSTER_OTHER_GRAPH
+    TND_ROSTER_OTHER_GRAPH,
+    TND_ROSTER_DECLINED /* it cannot take part, or rank 0 cannot */
 } tnd_roster_verdict_t;
 
 size_t tnd_roster_bytes(uint32_t size);

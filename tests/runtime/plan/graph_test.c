@@ -420,7 +420,8 @@ static const tnd_plan_t *plan_launched(tnd_graph_t *graph, uint32_t count, bool 
         snprintf(it->machine, sizeof it->machine, "m%u", i < 2 ? 1 : i);
         snprintf(it->visible, sizeof it->visible, "%u", split ? i : 0);
     }
-    tnd_graph_launched(graph, &(tnd_roster_list_t){processes, count, 20480, 0, NULL});
+    tnd_graph_launched(graph,
+                       &(tnd_roster_list_t){.processes = processes, .count = count, .port = 20480});
     return plan_of(graph);
 }
 

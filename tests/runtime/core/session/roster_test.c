@@ -55,6 +55,38 @@ Test(roster, once_the_run_is_under_way_each_that_comes_is_late_or_of_another_one
     cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_LATE);
 }
 
+Test(roster, a_process_that_cannot_take_part_ends_the_meeting_unless_it_can_be_spared)
+{
+    tnd_roster_request_t bad = process(2, "10.0.0.9");
+    snprintf(bad.declines, sizeof bad.declines, "a.yaml: no such file");
+    memset(bad.graph, 0, sizeof bad.graph); /* which it does not know */
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 2), TND_ROSTER_DECLINED);
+    cr_assert_eq(tnd_roster_count(&roster), 0);
+    roster.rest_first = 2, roster.rest_count = SIZE - 2, roster.least = 1;
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 2), TND_ROSTER_SPARED);
+    bad.process.rank = 1;
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 1), TND_ROSTER_DECLINED, "it is not of the rest");
+    cr_assert_eq(come(1, 1), TND_ROSTER_TAKEN);
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 9), TND_ROSTER_SPARED, "another one has the rank");
+    cr_assert_eq(tnd_roster_come_late(&roster.own, &bad), TND_ROSTER_SPARED);
+    bad.process.rank = SIZE;
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 9), TND_ROSTER_OTHER_SIZE);
+    bad.job[0] = '\0';
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 9), TND_ROSTER_ELSEWHERE);
+}
+
+Test(roster, all_that_come_to_a_rank_0_that_cannot_take_part_are_told)
+{
+    snprintf(roster.own.declines, sizeof roster.own.declines, "a.yaml: no such file");
+    roster.rest_count = SIZE, roster.least = 1;
+    cr_assert_eq(come(1, 1), TND_ROSTER_DECLINED);
+    tnd_roster_request_t bad = process(2, "10.0.0.9");
+    snprintf(bad.declines, sizeof bad.declines, "the same");
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 2), TND_ROSTER_DECLINED);
+    bad.job[0] = '\0';
+    cr_assert_eq(tnd_roster_come(&roster, &bad, 2), TND_ROSTER_ELSEWHERE);
+}
+
 static void come_all(void)
 {
     for (uint32_t rank = 1; rank < SIZE; rank++)
