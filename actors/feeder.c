@@ -105,11 +105,14 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         TND_TRY(tnd_step_plugin_open(self, &feeder->models, error));
     TND_TRY(tnd_feeder_make_workers(feeder, self, error));
     if (feeder->models != NULL) {
+        tnd_word_write(&feeder->statistics->opens, TND_OPENS_MODELS);
         TND_TRY(
             tnd_device_workers_call(feeder->workers, tnd_models_open_task(feeder->models), error));
+        tnd_word_write(&feeder->statistics->opens, TND_OPENS_CHECKPOINT);
         if (tnd_models_load_task(feeder->models) != NULL)
             TND_TRY(tnd_device_workers_call(feeder->workers, tnd_models_load_task(feeder->models),
                                             error));
+        tnd_word_write(&feeder->statistics->opens, TND_OPENS_ITSELF);
         tnd_device_workers_run_all(feeder->workers, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {

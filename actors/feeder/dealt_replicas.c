@@ -68,6 +68,7 @@ static void make_replica(tnd_dealt_replicas_t *self, replica_t *replica, uint32_
 
 static tnd_status_t open_models(const tnd_dealt_replicas_t *self, tnd_error_t *error)
 {
+    tnd_word_write(&tnd_actor_statistics(self->config.self)->opens, TND_OPENS_MODELS);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_device_workers_t *workers = self->replicas[i].device.workers;
         TND_TRY(tnd_device_workers_call(workers, tnd_models_open_task(self->config.models), error));

@@ -467,8 +467,10 @@ static tnd_status_t setup(tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_statistics_t *statistics = self->config.statistics;
     TND_TRY(tnd_actor_open_links(self, error));
+    tnd_word_write(&statistics->opens, TND_OPENS_ITSELF);
     tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
     tnd_status_t status = self->config.kind->init(self->state, self, error);
+    tnd_word_write(&statistics->opens, TND_OPENS_NOTHING);
     tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
     return status;
 }

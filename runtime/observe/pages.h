@@ -17,7 +17,7 @@
 #include "runtime/observe/tap.h"
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 21 };
+enum { TND_PAGES_VERSION = 22 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */

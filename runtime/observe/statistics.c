@@ -38,6 +38,17 @@ const char *tnd_wait_name(unsigned bit)
     return bit < WAIT_NAMES ? wait_names[bit] : NULL;
 }
 
+const char *tnd_opening_text(const tnd_statistics_t *self)
+{
+    static const char *const texts[] = {
+#define OPENING_TEXT(name, text) text,
+        TND_OPENINGS(OPENING_TEXT)
+#undef OPENING_TEXT
+    };
+    uint64_t opens = tnd_word_read(&self->opens);
+    return opens < TND_OPENING_COUNT ? texts[opens] : "";
+}
+
 unsigned tnd_wait_foremost(uint32_t waits)
 {
     /* Input comes after waits that keep an actor from using it, and before waits for more. */

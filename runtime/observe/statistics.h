@@ -26,6 +26,20 @@ typedef enum {
     TND_STATE_FAILED
 } tnd_state_t;
 
+/*  X(name, text): what an actor that works opens, which may take long: it has no row before. */
+#define TND_OPENINGS(X)                                                                            \
+    X(NOTHING, "")                                                                                 \
+    X(ITSELF, "opening what it needs")                                                             \
+    X(MODELS, "opening the models of its step")                                                    \
+    X(CHECKPOINT, "loading the models of its step from a checkpoint")
+
+typedef enum {
+#define TND_OPENING(name, text) TND_OPENS_##name,
+    TND_OPENINGS(TND_OPENING)
+#undef TND_OPENING
+        TND_OPENING_COUNT
+} tnd_opening_t;
+
 /*  X(name, unit, what it counts) */
 #define TND_COUNTERS(X)                                                                            \
     X(rows_in, "rows", "rows taken in")                                                            \
@@ -119,6 +133,7 @@ typedef struct {
 #undef TND_COUNTER_FIELD
     _Atomic uint64_t tuning; /* of a worker: see tnd_tuning_text; 0: not `workers: auto` */
     _Atomic uint64_t asleep; /* whether it gets nothing to do for now */
+    _Atomic uint64_t opens;  /* what it opens before its first row, a tnd_opening_t */
     _Atomic uint64_t thread; /* its number, as the system's tools show it */
     /*  Of a feeder. */
     _Atomic uint64_t depth;                /* slots */
@@ -169,6 +184,9 @@ void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, ui
 /*  What the device of a page has not done yet; "the copy of step 3 to sim:0" or "the work of step 3 on
  *  sim:0"; "" if nothing is pending.  Returns `text`. */
 const char *tnd_device_pending_text(const tnd_device_page_t *self, char *text, size_t room);
+
+/*  What an actor opens; "" if it opens nothing. */
+const char *tnd_opening_text(const tnd_statistics_t *self);
 
 /*  The name of a bit of TND_WAIT_* for users: "input", ...; NULL for an unknown bit. */
 const char *tnd_wait_name(unsigned bit);

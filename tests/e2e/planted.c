@@ -1,10 +1,11 @@
 /*  tests/e2e/planted.c - a source, an operation and a step that are slow, spin or hang on request.
  *
  *  The file $PLANTED is a mapped array of switches, which a test changes during the run: for each
- *  of source, operation, step, save and opening, how long one row (or step, or save) takes in microseconds,
- *  whether that time is slept (0), spun (1) or endless while the switch is 2, or whether a mutex
- *  deadlocks (3), and how often this was obeyed, which is written here.  They obey only in the process
- *  whose number is in the last switch, unless that is 0. */
+ *  of source, operation, step, save, opening, and `open` of the operation and of the step, and apply, how long one
+ *  row (or step, or save) takes in microseconds, whether that time is slept (0), spun (1) or endless while
+ *  the switch is 2, or whether a mutex deadlocks (3), and how often this was obeyed, which is written here.
+ *  They obey only in the process whose number is in the switch after them, unless that is 0; the operation
+ *  only at the row whose number is in the last switch, counted from 1, unless that is 0. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include <tundish/tundish.h>
 #include <unistd.h>
 
-enum { SOURCE, OPERATION, STEP, SAVE, OPEN, PARTS };
+enum { SOURCE, OPERATION, STEP, SAVE, OPEN, READY, MODEL, APPLY, PARTS };
 
 typedef struct {
     _Atomic uint64_t us, how, obeyed; /* how: 0 sleep, 1 spin, 2 hang, 3 deadlock */
@@ -24,7 +25,7 @@ typedef struct {
 
 typedef struct {
     part_t parts[PARTS];
-    _Atomic uint64_t only;
+    _Atomic uint64_t only, row;
 } switches_t;
 
 typedef struct {
@@ -126,14 +127,18 @@ static tnd_status_t planted_op_open(void *state, void *shared, const char *optio
                                     tnd_error_t *error)
 {
     (void)state, (void)shared, (void)in, (void)out, (void)most_p;
+    obey(READY);
     return tnd_option_only(options, "", error);
 }
 
 static tnd_status_t planted_op_apply(void *state, const tnd_rows_t *in, size_t row,
                                      tnd_random_t *random, tnd_rows_t *out, tnd_error_t *error)
 {
-    (void)state, (void)in, (void)row, (void)random, (void)error;
-    obey(OPERATION);
+    (void)state, (void)random, (void)error;
+    pthread_once(&once, map_switches);
+    uint64_t number = (uint64_t) * (const float *)tnd_rows_at(in, 0, row) + 1;
+    if (switches->row == 0 || switches->row == number)
+        obey(OPERATION);
     out->count = 1;
     return TND_OK;
 }
@@ -157,6 +162,7 @@ static tnd_status_t planted_open(void **model_p, const char *options, tnd_replic
     if (self == NULL)
         return TND_FAILED;
     self->reduces = strstr(options, "reduces") != NULL;
+    obey(MODEL);
     return TND_OK;
 }
 
@@ -168,6 +174,19 @@ static tnd_status_t planted_step(void *model, tnd_replica_t *replica)
     self->sum = 1;
     return self->reduces ? tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, &self->sum, 1)
                          : TND_OK;
+}
+
+static tnd_status_t planted_apply(void *model, tnd_replica_t *replica)
+{
+    (void)model, (void)replica;
+    obey(APPLY);
+    return TND_OK;
+}
+
+static tnd_status_t planted_evaluate(void *model, tnd_replica_t *replica)
+{
+    (void)model, (void)replica;
+    return TND_OK;
 }
 
 static tnd_status_t planted_save(void *model, const char *path)
@@ -187,6 +206,8 @@ const tnd_step_ops_t tnd_step_planted = {
     .name = "planted",
     .open = planted_open,
     .step = planted_step,
+    .apply = planted_apply,
+    .evaluate = planted_evaluate,
     .save = planted_save,
     .close = free,
 };

@@ -73,8 +73,23 @@ actors:
 links:
   - read -> prep -> keep -> batch -> feed
 """
+VALIDATED = """tundish: 1
+name: planted
+seed: 7
+actors:
+  read: {kind: reader, source: {plugin: planted}, epochs: 1000000}
+  batch: {kind: batcher, size: 16, block: 16 rows}
+  feed: {kind: feeder, step: {plugin: planted}}
+  tread: {kind: reader, source: {plugin: planted}, take: 160}
+  tprep: {kind: preprocessor, ops: [{plugin: planted}]}
+  tbatch: {kind: batcher, size: 16, block: 16 rows}
+  test: {kind: feeder, after: feed, every: 4 steps}
+links:
+  - read -> batch -> feed
+  - tread -> tprep -> tbatch -> test
+"""
 INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
-SOURCE, OPERATION, STEP, SAVE, OPEN, PARTS = range(6)
+SOURCE, OPERATION, STEP, SAVE, OPEN, READY, MODEL, APPLY, PARTS = range(9)
 SLEEP, SPIN, HANG, DEADLOCK = range(4)
 PLUGIN = {"TUNDISH_PJRT": str(BUILD / "tests/counting_pjrt.so")}
 FLOWS = (0, 10)  # a machine that is busy with other tests may have no free processor
@@ -87,7 +102,7 @@ class Planted:
     def __init__(self, folder, speed, hosts="", top="", over="", wide=1, **words):
         self.folder, self.processes = folder, {}
         self.switches = folder / "switches"
-        self.switches.write_bytes(bytes(24 * PARTS + 8))
+        self.switches.write_bytes(bytes(24 * PARTS + 16))
         self.turn(STEP, SPEEDS[speed])
         fields = {"prep": "", "batch": "", "feed": "", "more": "", "links": "",
                   "plugin": ", step: {plugin: planted}", **words}
@@ -102,11 +117,11 @@ class Planted:
         self.env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"),
                     "PLANTED": str(self.switches), "XDG_RUNTIME_DIR": str(pages)}
 
-    def turn(self, part, us, how=SLEEP, only=0):
+    def turn(self, part, us, how=SLEEP, only=0, row=0):
         """Sets the switches of a part."""
         with open(self.switches, "r+b") as out:
             out.seek(24 * PARTS)
-            out.write(struct.pack("<Q", only))
+            out.write(struct.pack("<QQ", only, row))
             out.seek(24 * part)
             out.write(struct.pack("<QQQ", us, how, 0))
 
@@ -384,6 +399,53 @@ def test_a_source_that_is_opening_is_named(make):
                             r"read: opening 3 of 16 files, 19 %, .*", text), text
         run.turn(OPEN, 0)
         run.flows()
+
+
+def test_a_model_that_takes_long_to_open_does_not_hang(make):
+    with make() as run:
+        run.turn(MODEL, 0, HANG)
+        run.start()
+        verdict = run.until(11, has("opening", actor="feed", host="local"))
+        text = next(one["text"] for one in verdict["faults"] if one["reason"] == "opening")
+        assert re.fullmatch(r"host local gets ready, for \d+(\.\d)? m?s so far; feed: opening the models of its step", text), text
+        assert not has("hangs")(verdict), verdict
+        run.turn(MODEL, 0)
+        run.flows()
+
+
+def filter_all_rows(run):
+    """Its 1,000 rows are 0 to 999."""
+    graph = (run.folder / "graph.yaml").read_text()
+    (run.folder / "graph.yaml").write_text(graph.replace(
+        "ops: [{plugin: planted}]", "ops: [{filter: {column: x, op: ge, value: 1000}}]"))
+
+
+def test_rows_that_are_all_filtered_are_named(make):
+    with make() as run:
+        filter_all_rows(run)
+        run.start()
+        verdict = run.until(11, has("filtered", actor="prep"))
+        assert re.search(r"; prep has left out 100 % of the [\d,]+ rows that it has worked on$", verdict["sentence"]), verdict
+        assert not has("hangs")(verdict) and not has("cycle")(verdict), verdict
+
+
+def full_a_slow_validation_is_named(make):
+    with make() as run:
+        (run.folder / "graph.yaml").write_text(VALIDATED)
+        run.start()
+        run.flows()
+        run.turn(OPERATION, 3000)
+        verdict = run.until(FLOWS, limits("work", "tprep.0"))
+        assert re.match(r"planted flows, \d+ rows/s in test, while feed rests; busiest is tprep\.0, ", verdict["sentence"]), verdict
+
+
+def full_a_replica_whose_apply_hangs_is_named_while_rows_may_flow(make):
+    hosts = "  a: {actors: [read, prep, batch, mean]}\n  b: {actors: [feed]}\n  c: {actors: [feed]}\n"
+    with make(hosts=hosts, **REDUCED) as run:
+        run.start("a", "b", "c")
+        run.flows()
+        run.turn(APPLY, 0, HANG, only=run.processes["c"].pid)
+        run.until((10, 11), has("hangs", actor="feed@c", device="cpu:0"))
 
 
 def test_a_host_that_is_away_is_named(make):

@@ -187,14 +187,50 @@ def part(which, us, how, codes, right):
     return plant
 
 
-def replica(us, how, codes, right):
+def part_of_replica(which, us, how, codes, right):
     def plant(run):
         run.start("a", "b", "c")
         run.flows()
-        run.turn(STEP, us, how, only=run.processes["c"].pid)
-        run.strikes(STEP)
+        run.turn(which, us, how, only=run.processes["c"].pid)
+        run.strikes(which)
         return codes, right
     return plant
+
+
+def replica(us, how, codes, right):
+    return part_of_replica(STEP, us, how, codes, right)
+
+
+def hung_row(run):
+    run.turn(OPERATION, 0, HANG, row=777)
+    run.start()
+    run.strikes(OPERATION)
+    return (10, 11), has("hangs", actor="prep.0")
+
+
+def filtered(run):
+    planted.filter_all_rows(run)
+    run.start()
+    planted.until("rows that are read", lambda: (run.look()[1] or {"chain": []})["chain"])
+    return (11,), has("filtered", actor="prep")
+
+
+def opening(which, what):
+    def plant(run):
+        run.turn(which, 0, HANG)
+        run.start()
+        run.strikes(which)
+        return (11,), lambda told: has("opening")(told) and what in told["sentence"]
+    return plant
+
+
+def slow_validation(run):
+    (run.folder / "graph.yaml").write_text(planted.VALIDATED)
+    run.start()
+    run.flows()
+    run.turn(OPERATION, 30000)
+    run.strikes(OPERATION)
+    return (0, 10, 11), lambda told: told["actor"] == "tprep.0"
 
 
 def lane_reader(run):
@@ -361,6 +397,13 @@ CELLS = {
     "a quota of a fifth": (quota, {}),
     "a host is away": (away, {"hosts": WORKER}),
     "the control thread hangs": (control, {}),
+    "a row of 1,000 hangs": (hung_row, {}),
+    "all rows are filtered": (filtered, {}),
+    "an operation opens for long": (opening(planted.READY, "prep: trying operation 1"), {}),
+    "a model opens for long": (opening(planted.MODEL, "feed: opening the models of its step"), {}),
+    "hung apply of one replica": (part_of_replica(planted.APPLY, 0, HANG, (10, 11), has("hangs", actor="feed@c")), TWO),
+    "slow apply of one replica": (part_of_replica(planted.APPLY, 500000, SLEEP, (0, 10, 11), limits("step", "feed@c", 0.5)), TWO),
+    "a slow validation": (slow_validation, {}),
     "hung step of one replica": (replica(0, HANG, (11,), has("hangs", actor="feed@c")), TWO),
 }
 

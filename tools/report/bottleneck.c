@@ -137,6 +137,16 @@ static bool is_paused(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     return true;
 }
 
+/*  Models are evaluated on another chain while the first one rests. */
+static void say_chain(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = view->record != NULL ? view->record->page : NULL;
+    if (page != NULL && page->state != 0 && page->chain > 0 && page->chain < page->chain_count &&
+        page->chain < TND_PAGE_CHAINS)
+        tnd_verdict_say(verdict, " in %s, while %s rests", page->chains[page->chain],
+                        page->chains[0]);
+}
+
 void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
                           const tnd_inspected_t *process, tnd_verdict_t *verdict)
 {
@@ -157,10 +167,12 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
     verdict->flows = tnd_run_rate(&view, &verdict->rows_per_second);
     if (verdict->flows) {
         tnd_verdict_say(verdict, "%s flows, %.0f rows/s", verdict->run, verdict->rows_per_second);
+        say_chain(&view, verdict);
         tnd_run_limit_find(&view, verdict);
     } else {
-        tnd_wait_chain_follow(&view, verdict);
-        tnd_run_limit_find_stalled(&view, verdict);
+        tnd_chain_end_t end = tnd_wait_chain_follow(&view, verdict);
+        tnd_run_limit_find_stalled(&view, end, verdict);
+        tnd_run_faults_find_left_out(&view, verdict);
     }
     verdict->state = state_of(verdict);
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/notes/page_text.h"
 #include "runtime/observe/thread_state.h"
+#include "tools/cli/number_text.h"
 #include "tools/report/long_call.h"
 #include "tools/report/run_notes_report.h"
 #include "tools/report/wait_chain.h"
@@ -34,6 +35,13 @@ static const double throttled_share = 0.1;
 
 /*  More bad rows than this share of those read are a fault. */
 static const double bad_share = 0.01;
+
+/*  A step hangs after this time, if that is also so many times as long as usual. */
+static const uint64_t step_ns = 1000000000;
+enum { STEPS = 10 };
+
+/*  An actor that hands on less than this share of its rows leaves them out. */
+static const double few = 0.5;
 
 /*  No processor is free if an actor is ready without running for more than this share. */
 static const double ready_share = 0.1, clear_share = 0.3;
@@ -99,6 +107,30 @@ static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_ver
     else
         tnd_seen_reads(who, fault.evidence, sizeof fault.evidence);
     tnd_verdict_add(verdict, &fault);
+}
+
+/*  Whether what began then takes far longer than usual, `spent` for `steps`. */
+static bool is_too_long(const tnd_run_view_t *view, uint64_t began, uint64_t spent, uint64_t steps)
+{
+    uint64_t now = view->after->now_ns, since = now > began ? now - began : 0;
+    return steps > 0 && since >= step_ns && since >= STEPS * (spent / steps);
+}
+
+/*  A device whose step, what follows the reduction, or copy hangs.  Others may feed rows meanwhile. */
+static void find_device_hang(const tnd_run_view_t *view, const tnd_seen_t *who,
+                             const tnd_device_page_t *device, tnd_verdict_t *verdict)
+{
+    uint64_t state = device->state & 0xff, steps = who->page->blocks_out;
+    bool works = state == TND_DEVICE_STEP || state == TND_DEVICE_APPLY;
+    bool copies = (device->pending & 0xff) == TND_PENDING_COPY;
+    tnd_fault_t fault;
+    if (works && is_too_long(view, device->since_ns, device->spent_ns[state], steps)) {
+        tnd_fault_of_device(&fault, view, who, device, true);
+        tnd_verdict_add(verdict, &fault);
+    } else if (copies && is_too_long(view, device->pending_since_ns, device->link_ns, steps)) {
+        tnd_fault_of_pending(&fault, view, who, device, true);
+        tnd_verdict_add(verdict, &fault);
+    }
 }
 
 /*  The share of the time that an actor was ready without running: between the looks if that is clear,
@@ -344,6 +376,23 @@ static void find_opening(const tnd_run_view_t *view, const tnd_inspected_t *proc
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  An actor opens what it needs before its first row, such as the models of its step.  That may take
+ *  long without being a hang. */
+static void find_actor_opening(const tnd_run_view_t *view, const tnd_seen_t *who,
+                               tnd_verdict_t *verdict)
+{
+    uint64_t since = tnd_seen_since(view, who);
+    if (who->page->opens == 0 || since < opening_ns)
+        return;
+    tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
+    tnd_fault_of(&fault, TND_CAUSE_OPENING, who, NULL);
+    fault.since_ns = since;
+    tnd_fault_word(&words, "doing", "%s: %s", who->page->actor, tnd_opening_text(who->page));
+    tnd_fault_say(&fault, &words);
+    tnd_verdict_add(verdict, &fault);
+}
+
 /*  A line for each reason, each with a place. */
 static void say_reasons(const tnd_inspected_t *process, tnd_fault_t *fault)
 {
@@ -470,12 +519,87 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     }
     TND_EACH_ACTOR(view, who)
     {
-        if (tnd_seen_runs(&who))
+        if (tnd_seen_runs(&who) && who.page->opens != 0)
+            find_actor_opening(view, &who, verdict);
+        else if (tnd_seen_runs(&who))
             find_hang(view, &who, verdict);
+        for (uint32_t d = 0; tnd_seen_runs(&who) && d < who.page->device_count; d++)
+            find_device_hang(view, &who, &who.page->devices[d], verdict);
         if (tnd_seen_runs(&who) && tnd_seen_has_role(&who, TND_ROLE_FEEDER))
             find_slower(view, &who, verdict);
     }
     for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++)
         find_absent(view, &view->record->hosts[h], verdict);
     find_no_processor(view, verdict);
+}
+
+/* --- rows that are left out -------------------------------------------------------------------- */
+
+/*  Rows of all workers of an actor. */
+typedef struct {
+    tnd_seen_t who; /* the first of them */
+    double taken, handed;
+} passed_t;
+
+/*  The rows that an actor has worked on: of those that it took, some wait. */
+static double worked_on(const tnd_statistics_t *page)
+{
+    uint64_t in = page->blocks_in, out = page->blocks_out;
+    return in == 0 ? 0 : (double)page->rows_in * (double)(out < in ? out : in) / (double)in;
+}
+
+static passed_t passed_by(const tnd_run_view_t *view, const tnd_seen_t *who)
+{
+    passed_t self = {.who = *who};
+    tnd_seen_t other;
+    TND_EACH_ACTOR(view, other)
+    if (tnd_seen_are_of(other.page, who->page)) {
+        self.taken += worked_on(other.page);
+        self.handed += (double)other.page->rows_out;
+    }
+    return self;
+}
+
+/*  The actor that leaves out the largest part of its rows.  Rows that are bad have a fault of their own. */
+static passed_t worst_of(const tnd_run_view_t *view)
+{
+    passed_t worst = {.who = {NULL, NULL}};
+    double least = few;
+    tnd_seen_t who;
+    TND_EACH_ACTOR(view, who)
+    {
+        passed_t passed = passed_by(view, &who);
+        bool runs = tnd_seen_has_role(&who, TND_ROLE_WORKER) && tnd_seen_runs(&who);
+        if (!runs || passed.taken <= 0 || passed.handed >= least * passed.taken)
+            continue;
+        least = passed.handed / passed.taken;
+        worst = passed;
+    }
+    return worst;
+}
+
+static bool has_bad_rows(const tnd_verdict_t *verdict)
+{
+    for (uint32_t f = 0; f < verdict->fault_count; f++)
+        if (verdict->faults[f].cause == TND_CAUSE_BAD_ROWS)
+            return true;
+    return false;
+}
+
+void tnd_run_faults_find_left_out(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    passed_t worst = worst_of(view);
+    if (worst.who.page == NULL || has_bad_rows(verdict))
+        return;
+    tnd_fault_t fault;
+    tnd_fault_words_t words = {.used = 0};
+    char taken[TND_NUMBER_TEXT];
+    tnd_fault_of(&fault, TND_CAUSE_FILTERED, &worst.who, NULL);
+    size_t length = strcspn(worst.who.page->actor, ".");
+    fault.actor[length] = '\0';
+    tnd_fault_word(&words, "share", "%.4g", 100 - 100 * worst.handed / worst.taken);
+    tnd_fault_word(&words, "taken", "%s", tnd_grouped(worst.taken, taken));
+    tnd_fault_say(&fault, &words);
+    tnd_verdict_say(verdict, "; %s", fault.text);
+    tnd_verdict_add(verdict, &fault);
 }

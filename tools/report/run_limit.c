@@ -30,6 +30,9 @@ static const double clear_share = 0.5, clear_lead = 0.1;
  *  are fed, lags. */
 static const double full_share = 0.9, lag_share = 0.6;
 
+/*  Of actors that work in turns, one is named that works for more than this share. */
+static const double turns_share = 0.05;
+
 /*  Instances of an actor whose shares differ by less are equally busy. */
 static const double equal_share = 0.05;
 
@@ -510,14 +513,16 @@ static bool is_clear(const search_t *search)
 static search_t search_clear(const tnd_run_view_t *view)
 {
     static const uint64_t spans[] = {0, 2, 4, 8, 16, 32, TND_HISTORY_SECONDS};
-    search_t search = search_in(view, 0);
+    const search_t now = search_in(view, 0);
+    search_t search = now;
     uint64_t most = seconds_of(view);
     for (size_t i = 1; i < sizeof spans / sizeof *spans && !is_clear(&search); i++) {
         if (spans[i - 1] >= most)
             break;
         search = search_in(view, spans[i] < most ? spans[i] : most);
     }
-    return search;
+    /* Where no actor was busy, one that has become slow is. */
+    return search.most < clear_share && !search.lags && now.most >= full_share ? now : search;
 }
 
 /*  The device that waits longest for something, if it is for more than this share; NULL if none does. */
@@ -664,10 +669,33 @@ static void say_filtered(const tnd_run_view_t *view, tnd_verdict_t *verdict)
                         100 * (double)page->filtered / rows);
 }
 
-void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+/*  Of actors that work in turns, the busiest one between the looks or in the last seconds. */
+static void find_busiest_of_turns(const tnd_run_view_t *view, uint64_t seconds,
+                                  tnd_verdict_t *verdict)
+{
+    search_t search = search_in(view, 0);
+    if (search.most < turns_share && seconds > 0)
+        search = search_in(view, seconds);
+    if (search.who.page == NULL || search.most < turns_share) {
+        tnd_verdict_say(verdict, ": no actor was working at this moment; try again");
+        return;
+    }
+    char name[128];
+    tnd_verdict_limit(verdict, search.device != NULL ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who,
+                      search.device, search.most);
+    tnd_verdict_say(verdict, ": they work in turns, most of all %s, %.0f %% of the time",
+                    tnd_seen_name(view, &search.who, name), 100 * search.most);
+    if (search.device == NULL)
+        say_operation(verdict, &search.who);
+}
+
+void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_chain_end_t end,
+                                tnd_verdict_t *verdict)
 {
     uint64_t seconds = seconds_of(view);
     seconds = seconds < CALM_SECONDS ? seconds : CALM_SECONDS;
+    if (end == TND_CHAIN_TURNS)
+        find_busiest_of_turns(view, seconds, verdict);
     if (seconds == 0 || verdict->limit.bound != TND_BOUND_NONE)
         return;
     search_t search = search_in(view, seconds);
@@ -679,8 +707,9 @@ void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdi
         return;
     char time[24];
     tnd_verdict_limit(verdict, TND_BOUND_WORK, &search.who, NULL, search.most);
-    tnd_verdict_say(verdict, "; it is at work %.0f %% of the time, its calls take %s",
-                    100 * search.most, tnd_duration_text(call.usual_ns, time));
+    tnd_verdict_say(verdict, "%s %.0f %% of the time, its calls take %s",
+                    end == TND_CHAIN_WORKS ? "" : "; it is at work", 100 * search.most,
+                    tnd_duration_text(call.usual_ns, time));
     say_operation(verdict, &search.who);
 }
 

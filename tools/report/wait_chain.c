@@ -28,6 +28,7 @@ typedef struct {
     const tnd_run_view_t *view;
     tnd_verdict_t *verdict;
     const tnd_statistics_t *way[TND_VERDICT_HOPS];
+    tnd_chain_end_t end;
 } walk_t;
 
 /* --- the actors ------------------------------------------------------------------------------- */
@@ -232,6 +233,29 @@ void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
 
 /* --- the way ---------------------------------------------------------------------------------- */
 
+void tnd_fault_of_device(tnd_fault_t *fault, const tnd_run_view_t *view, const tnd_seen_t *who,
+                         const tnd_device_page_t *device, bool hangs)
+{
+    bool saves = (device->state & 0xff) == TND_DEVICE_KEEP;
+    uint64_t now = view->after->now_ns;
+    const tnd_run_page_t *page = who->process->record.page;
+    const char *to = page != NULL ? page->checkpoints : "";
+    tnd_fault_words_t words = {.used = 0};
+    tnd_fault_of(fault,
+                 saves   ? TND_CAUSE_SAVES
+                 : hangs ? TND_CAUSE_HANGS
+                         : TND_CAUSE_WORKS,
+                 who, device);
+    fault->since_ns = now > device->since_ns ? now - device->since_ns : 0;
+    tnd_fault_word(&words, "step", "%" PRIu64, device->step);
+    if (to[0] != '\0')
+        tnd_fault_word(&words, "to", " to %s", to);
+    tnd_fault_word(&words, "who", "step %" PRIu64 " of replica %" PRIu64 " on %s, host %s,",
+                   device->step, device->state >> 8, device->name, who->process->host);
+    tnd_fault_word(&words, "doing", "running");
+    tnd_fault_say(fault, &words);
+}
+
 /*  A device thread that works, or has hung. */
 static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
                           const tnd_device_page_t *device)
@@ -243,7 +267,6 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
     const char *to = page != NULL ? page->checkpoints : "";
     char time[24];
     tnd_fault_t fault;
-    tnd_fault_words_t words = {.used = 0};
     tnd_duration_text(since, time);
     tnd_verdict_say(walk->verdict, " waits for replica %" PRIu64, device->state >> 8);
     say_host(walk, who);
@@ -255,19 +278,23 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
         tnd_verdict_say(walk->verdict, " (%s), whose step %" PRIu64 " has been running for %s",
                         device->name, device->step, time);
     name_end(walk, who, device);
-    tnd_cause_t cause = saves                  ? TND_CAUSE_SAVES
-                        : since > long_call_ns ? TND_CAUSE_HANGS
-                                               : TND_CAUSE_WORKS;
-    tnd_fault_of(&fault, cause, who, device);
-    fault.since_ns = since;
-    tnd_fault_word(&words, "step", "%" PRIu64, device->step);
-    if (to[0] != '\0')
-        tnd_fault_word(&words, "to", " to %s", to);
-    tnd_fault_word(&words, "who", "step %" PRIu64 " of replica %" PRIu64 " on %s, host %s,",
-                   device->step, device->state >> 8, device->name, who->process->host);
-    tnd_fault_word(&words, "doing", "running");
-    tnd_fault_say(&fault, &words);
+    tnd_fault_of_device(&fault, walk->view, who, device, since > long_call_ns);
     tnd_verdict_add(walk->verdict, &fault);
+}
+
+void tnd_fault_of_pending(tnd_fault_t *fault, const tnd_run_view_t *view, const tnd_seen_t *who,
+                          const tnd_device_page_t *device, bool hangs)
+{
+    uint64_t now = view->after->now_ns, since = device->pending_since_ns;
+    char what[80];
+    tnd_fault_words_t words = {.used = 0};
+    tnd_device_pending_text(device, what, sizeof what);
+    tnd_fault_of(fault, hangs ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, device);
+    fault->thread = device->copier;
+    fault->since_ns = now > since ? now - since : 0;
+    tnd_fault_word(&words, "who", "%s, host %s,", what, who->process->host);
+    tnd_fault_word(&words, "doing", "under way");
+    tnd_fault_say(fault, &words);
 }
 
 /*  A device that copies or computes, or has hung. */
@@ -278,19 +305,13 @@ static void end_at_pending(const walk_t *walk, const tnd_seen_t *who,
     uint64_t since = now > device->pending_since_ns ? now - device->pending_since_ns : 0;
     char time[24], what[80];
     tnd_fault_t fault;
-    tnd_fault_words_t words = {.used = 0};
     tnd_duration_text(since, time);
     tnd_device_pending_text(device, what, sizeof what);
     tnd_verdict_say(walk->verdict, " waits for %s", what);
     say_host(walk, who);
     tnd_verdict_say(walk->verdict, ", which is not done after %s", time);
     name_end(walk, who, device);
-    tnd_fault_of(&fault, since > long_call_ns ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, device);
-    fault.thread = device->copier;
-    fault.since_ns = since;
-    tnd_fault_word(&words, "who", "%s, host %s,", what, who->process->host);
-    tnd_fault_word(&words, "doing", "under way");
-    tnd_fault_say(&fault, &words);
+    tnd_fault_of_pending(&fault, walk->view, who, device, since > long_call_ns);
     tnd_verdict_add(walk->verdict, &fault);
 }
 
@@ -459,7 +480,7 @@ static tnd_seen_t next_of(const walk_t *walk, const tnd_seen_t *who)
 }
 
 /*  Whether this actor does not wait; the sentence is then complete. */
-static bool is_end(const walk_t *walk, const tnd_seen_t *who)
+static bool is_end(walk_t *walk, const tnd_seen_t *who)
 {
     tnd_state_t state = tnd_seen_state(who);
     char time[24], death[64];
@@ -488,6 +509,12 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
         tnd_long_call_t call = tnd_long_call(walk->view, who);
         uint64_t since = tnd_seen_since(walk->view, who);
         const char *how = state == TND_STATE_WORKING ? "inside one call of its work" : "busy";
+        if (since < brief_ns) { /* its calls are short: it goes on */
+            tnd_verdict_say(walk->verdict, ", which is at work");
+            name_end(walk, who, NULL);
+            walk->end = TND_CHAIN_WORKS;
+            return true;
+        }
         tnd_duration_text(since, time);
         tnd_verdict_say(walk->verdict, ", which has been %s for %s", how, time);
         tnd_fault_of(&fault, call.hangs ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, NULL);
@@ -524,7 +551,7 @@ static void add_hop(walk_t *walk, const tnd_seen_t *who)
 }
 
 /*  An actor that works, or hangs, where all that were followed wait. */
-static bool end_at_worker(const walk_t *walk)
+static bool end_at_worker(walk_t *walk)
 {
     tnd_seen_t who, best = {NULL, NULL};
     TND_EACH_ACTOR(walk->view, who)
@@ -564,7 +591,7 @@ static bool end_at_control(const walk_t *walk)
     return false;
 }
 
-static void come_round(const walk_t *walk, const tnd_seen_t *who)
+static void come_round(walk_t *walk, const tnd_seen_t *who)
 {
     uint64_t least = UINT64_MAX;
     if (end_at_worker(walk) || end_at_link(walk) || end_at_control(walk))
@@ -572,7 +599,7 @@ static void come_round(const walk_t *walk, const tnd_seen_t *who)
     for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
         least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;
     if (least < still_ns) {
-        tnd_verdict_say(walk->verdict, ": no actor was working at this moment; try again");
+        walk->end = TND_CHAIN_TURNS;
         return;
     }
     tnd_fault_t fault;
@@ -634,7 +661,7 @@ static tnd_seen_t begin_at(const walk_t *walk)
     {
         uint32_t waits = tnd_seen_wait(&who);
         bool idle = waits == TND_WAIT_LEADER || waits == TND_WAIT_ENDED ||
-                    tnd_seen_state(&who) == TND_STATE_ENDED;
+                    tnd_seen_state(&who) == TND_STATE_ENDED || who.page->opens != 0;
         if (tnd_seen_has_role(&who, TND_ROLE_FEEDER) && !idle &&
             (best.page == NULL ||
              (tnd_seen_device(&best, IN_STEP) != NULL && tnd_seen_device(&who, IN_REDUCE) != NULL)))
@@ -682,24 +709,25 @@ static bool say_opening(tnd_verdict_t *verdict)
     return longest != NULL;
 }
 
-void tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+tnd_chain_end_t tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     walk_t walk = {.view = view, .verdict = verdict};
     tnd_seen_t who = begin_at(&walk), any = {NULL, NULL};
     if (who.page != NULL) {
         follow(&walk, who);
-        return;
+        return walk.end;
     }
     TND_EACH_ACTOR(view, who)
-    if (!tnd_seen_runs(&who) || tnd_seen_state(&who) == TND_STATE_WORKING)
+    if (!tnd_seen_runs(&who) || (tnd_seen_state(&who) == TND_STATE_WORKING && who.page->opens == 0))
         prefer(&any, &who, true);
     if (any.page == NULL && (say_missing(view, verdict) || say_opening(verdict)))
-        return;
+        return walk.end;
     tnd_verdict_say(verdict, "%s begins, or ends: ", verdict->run);
     if (any.page == NULL) {
         tnd_verdict_say(verdict, "its actors here wait for the leader");
-        return;
+        return walk.end;
     }
     say_name(&walk, &any);
     (void)is_end(&walk, &any);
+    return walk.end;
 }

@@ -65,7 +65,7 @@ Test(bottleneck, an_actor_that_is_woken_for_a_moment_still_waits)
     expect("feed@a on host a, which has been inside one call of its work for 20 ms", "feed@a");
     pages[FEED_A].since_ns = now_ns - 19999999;
     pages[FEED_A].rows_in = 1;
-    expect("feed@a on host a, which has been inside one call of its work for 20 ms", "feed@a");
+    expect("feed@a on host a, which is at work", "feed@a");
 }
 
 Test(bottleneck, a_stopped_process_is_named_with_the_way_to_continue_it)
