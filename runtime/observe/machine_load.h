@@ -1,4 +1,4 @@
-/*  runtime/observe/machine_load.h - how busy the processors of this machine are.
+/*  runtime/observe/machine_load.h - how busy processors, memory and disks of this machine are.
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_OBSERVE_MACHINE_LOAD_H
@@ -11,6 +11,11 @@ typedef struct {
     uint32_t processors; /* that the reader may use */
     uint32_t runnable;   /* threads of the machine that run or are ready to, this one included */
     double load;         /* the same, as a mean of the last minute */
+    /*  Of all processors since the machine was started, in a unit of its own. */
+    uint64_t ticks, idle_ticks;
+    uint64_t disk_ticks;    /* of those that are idle: while a thread waited for a disk */
+    uint64_t memory, free;  /* bytes; free: what programs can have, caches included */
+    uint64_t read, written; /* bytes of its disks since it was started */
 } tnd_machine_load_t;
 
 /*  `root` is where /proc is: "" for this machine's. */

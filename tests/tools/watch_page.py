@@ -50,7 +50,21 @@ def test_the_page_has_the_figures_of_ps(folder):
             assert page.value("document.querySelectorAll('svg.histogram').length") >= 3
         # A click opens the actor.
         page.value("document.querySelector('#actors tr.actor').click()")
-        holds(page.until("document.querySelector('tr.detail').innerText"), "read.0", "shuffle", ".npy")
+        holds(page.until("document.querySelector('tr.detail').innerText"), "read.0", "shuffle", ".npy",
+              "where its threads are now", f"thread {seen['processes'][0]['actors'][0]['thread']} (")
+        # The machine is shown, and the log can be searched.
+        holds(page.until("document.querySelector('[data-figure=\"run/machine\"]') && "
+                         "document.querySelector('[data-figure=\"run/machine\"]').parentNode.innerText"), "%", "memory")
+        lines = page.value("document.querySelectorAll('#log li').length")
+        same(lines, len(seen["runs"][0]["log"]))
+        search = "document.getElementById('log-search')"
+        page.value(f"{search}.value = 'IS RUNNING', {search}.oninput()")
+        same(page.value("document.querySelectorAll('#log li').length"), 1)
+        holds(page.value("document.getElementById('log').innerText"), "feed is running")
+        same(page.value("document.getElementById('log-found').textContent"), f"1 of {lines} lines")
+        page.value(f"{search}.value = 'no such line', {search}.oninput()")
+        same(page.value("document.querySelectorAll('#log li').length"), 0)
+        assert not page.value("document.getElementById('log-card').hidden"), "its field is still there"
         # It asks its own server, for nothing but these, and its scripts do not complain.
         same({url.split("/", 3)[3] for url in page.asked}, {"", "live", "history"})
         same({url.split("/")[2] for url in page.asked}, {f"localhost:{watch.port}"})

@@ -16,6 +16,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/cli/number_text.h"
+#include "tools/machine/machine_use.h"
 #include "tools/remote/remote_hosts.h"
 #include "tools/remote/remote_look.h"
 #include "tools/report/run_json.h"
@@ -266,7 +267,10 @@ static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
     show_all(sheet, before, after);
     fputs("],\"unread\":[", stdout);
     tnd_json_lines(stdout, unread(sheet->request, before, after));
-    fputs("]}\n", stdout);
+    fputs("]", stdout);
+    const tnd_machine_use_t use = tnd_machine_use(before, after);
+    tnd_machine_use_json(&use, stdout);
+    fputs("}\n", stdout);
 }
 
 static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
@@ -457,7 +461,8 @@ const tnd_command_t tnd_command_ps = {
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  A line per actor:\n"
         "\n"
-        "  STATE   running; working: inside its work (a read, an operation, a copy); waiting;\n"
+        "  STATE   opening: a model, for example; running;\n"
+        "          working: inside its work (a read, an operation, a copy); waiting;\n"
         "          stopped: its process was stopped by a signal; silent: its process, on another\n"
         "          machine, does not answer; asleep: a worker of `workers: auto` that is not\n"
         "          needed now; ended; failed\n"
@@ -480,7 +485,8 @@ const tnd_command_t tnd_command_ps = {
         "cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
         "work without computing), run_queue (no processor is free), other.  It also has the\n"
         "histograms, operations, options and file of each actor, and the memory of each process\n"
-        "beside the most that `tundish explain` expects.\n"
+        "beside the most that `tundish explain` expects.  `machine` is how much of this\n"
+        "machine is in use, `where` the kernel stack of a thread.\n"
         "\n"
         "--bad shows, instead of the table, the bad records of each run: how many, for each actor "
         "and\n"

@@ -8,6 +8,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/notes/page_text.h"
 #include "runtime/observe/process.h"
+#include "runtime/observe/thread_state.h"
 #include "runtime/observe/tuning.h"
 #include "tools/cli/json.h"
 #include "tools/report/run_notes_report.h"
@@ -31,7 +32,9 @@ static tnd_state_t state_of(const tnd_statistics_t *page)
 const char *tnd_run_json_state(const tnd_statistics_t *page)
 {
     bool asleep = page->asleep != 0 && state_of(page) == TND_STATE_WAITING;
-    return asleep ? "asleep" : state_names[state_of(page)];
+    if (asleep || page->opens != 0)
+        return asleep ? "asleep" : "opening";
+    return state_names[state_of(page)];
 }
 
 void tnd_run_json_waits(FILE *out, const tnd_statistics_t *page, const char *before,
@@ -268,7 +271,7 @@ static void print_log(FILE *out, const tnd_run_record_t *record, uint64_t now)
         tnd_json_begin(out, any, "text", text);
         tnd_json_member(out, "level", level_names[line->level & 3]);
         print_age(out, "age_seconds", line->at_ns, now);
-        fputs("}", out);
+        fprintf(out, ",\"number\":%" PRIu64 "}", n + 1);
         any = true;
     }
     fputs("]", out);
@@ -398,7 +401,17 @@ static void print_device_facts(FILE *out, const tnd_device_page_t *device, uint6
     fputs("}", out);
 }
 
-static void print_devices(FILE *out, const tnd_run_record_t *record, const tnd_statistics_t *page,
+/*  Where a thread is at this moment; null if it is not on this machine. */
+static void print_where(FILE *out, const tnd_inspected_t *process, uint64_t thread)
+{
+    char where[600];
+    bool here =
+        process->machine[0] == '\0' && !process->killed && thread != 0 &&
+        tnd_thread_state_describe_other(process->process, (pid_t)thread, where, sizeof where);
+    tnd_json_member(out, "where", here ? where : NULL);
+}
+
+static void print_devices(FILE *out, const tnd_inspected_t *process, const tnd_statistics_t *page,
                           uint64_t now)
 {
     fputs(",\"devices\":[", out);
@@ -420,8 +433,9 @@ static void print_devices(FILE *out, const tnd_run_record_t *record, const tnd_s
             fprintf(out, "%s\"%s\":%.9f", s > 0 ? "," : "", device_names[s], (double)spent * 1e-9);
         }
         fputs("}", out);
+        print_where(out, process, device->thread);
         print_device_facts(out, device, now);
-        print_timing(out, record, page->instance, d + 1);
+        print_timing(out, &process->record, page->instance, d + 1);
         fputs("}", out);
     }
     fputs("]", out);
@@ -496,7 +510,8 @@ void tnd_run_json_actor(FILE *out, const tnd_inspected_t *process, const tnd_sta
     print_peers(out, &process->record, page, false);
     print_timing(out, &process->record, page->instance, 0);
     print_detail(out, &process->record, page->instance);
-    print_devices(out, &process->record, page, now);
+    print_devices(out, process, page, now);
+    print_where(out, process, page->thread);
     if (page->tuning != 0) {
         char tuning[256];
         tnd_json_member(out, "tuning", tnd_tuning_text(page->tuning, tuning, sizeof tuning));

@@ -173,6 +173,7 @@ static const char *reason_of(const tnd_top_actor_t *actor)
            : actor->ended            ? "has ended"
            : actor->silent           ? "silent"
            : actor->asleep           ? "asleep"
+           : actor->opens            ? "opening"
            : actor->waits[0] != '\0' ? actor->waits
                                      : "at work";
 }

@@ -161,7 +161,10 @@ unsigned tnd_top_box_graph(const tnd_canvas_t *canvas, unsigned top, unsigned he
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     const tnd_top_actor_t *last = NULL;
     unsigned column = 2, line = 1, blanks = 0; /* blanks after the last name */
-    tnd_top_title(canvas, tnd_box_row(top, height, 0), TND_BOX_GRAPH, "graph");
+    char use[TND_MACHINE_USE_TEXT], title[TND_MACHINE_USE_TEXT + 24];
+    bool known = tnd_machine_use_text(&snapshot->machine, use)[0] != '\0';
+    snprintf(title, sizeof title, "graph%s%s", known ? "   machine: " : "", use);
+    tnd_top_title(canvas, tnd_box_row(top, height, 0), TND_BOX_GRAPH, title);
     for (const tnd_top_actor_t *actor; (actor = tnd_top_next_of(snapshot, last)) != NULL;
          last = actor) {
         char name[64], parts[64], arrow[96] = "", load[48] = "";

@@ -270,6 +270,7 @@ static void take_page(tnd_top_actor_t *actor, const tnd_inspected_t *process,
     actor->ended = state == TND_STATE_ENDED;
     actor->failed = state == TND_STATE_FAILED;
     actor->working = state == TND_STATE_WORKING || state == TND_STATE_RUNNING;
+    actor->opens = page->opens != 0;
     actor->asleep = page->asleep != 0 && state == TND_STATE_WAITING;
     actor->queue = page->queue;
     actor->credit = page->credit;
@@ -622,6 +623,7 @@ tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
     tnd_top_snapshot_t *self = tnd_allocate_zeroed(1, sizeof *self);
     const tnd_inspected_t *leader = tnd_inspection_leader(after, process);
     self->window_seconds = (double)(after->now_ns - before->now_ns) * 1e-9;
+    self->machine = tnd_machine_use(before, after);
     for (uint32_t p = 0; p < after->count; p++)
         self->processes +=
             tnd_inspected_same(&after->processes[p], process) && !after->processes[p].killed;

@@ -8,6 +8,7 @@
 #define TND_TOOLS_TOP_SNAPSHOT_H
 
 #include "runtime/observe/inspection.h"
+#include "tools/machine/machine_use.h"
 #include "tools/report/verdict.h"
 #include "tools/top/close_up.h"
 
@@ -49,7 +50,7 @@ typedef struct {
     uint32_t instance, chain, host_index;
     uint32_t rank; /* steps from the start of the graph; actors are in this order */
     bool here;     /* its page was read: it is on this machine and has started */
-    bool stopped, killed, silent, asleep, ended, failed, working;
+    bool stopped, killed, silent, asleep, ended, failed, working, opens;
     double times[TND_TOP_SHARES]; /* parts of the window in the order of TND_TIMES; sum 1 */
     double minute[TND_TOP_SHARES], ten[TND_TOP_SHARES]; /* of the last 60 and 10 s; sum 1 or 0 */
     double rows_per_second, bytes_per_second;
@@ -116,10 +117,11 @@ typedef struct {
     uint64_t session;
     int process; /* of its leader, if that is seen */
     double window_seconds;
-    char paused[64];     /* "paused by USER"; "": it is not */
-    const char *state;   /* "running", ...; "" if it is not known */
-    const char *outcome; /* how it ended, or NULL */
-    bool stopped;        /* the process of its leader is stopped by a signal */
+    tnd_machine_use_t machine; /* on which the looks were taken */
+    char paused[64];           /* "paused by USER"; "": it is not */
+    const char *state;         /* "running", ...; "" if it is not known */
+    const char *outcome;       /* how it ended, or NULL */
+    bool stopped;              /* the process of its leader is stopped by a signal */
     double age_seconds;
     char waiting_for[128], chain[48];
     uint32_t chains, lanes, processes, running_chain;

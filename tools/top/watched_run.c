@@ -160,6 +160,8 @@ void tnd_watched_run_json(const tnd_watched_run_t *self, FILE *out)
     fputs("],\"unread\":[", out);
     tnd_json_lines(out, self->after->unread);
     fputs("]", out);
+    const tnd_machine_use_t use = tnd_machine_use(before, self->after);
+    tnd_machine_use_json(&use, out);
 }
 
 void tnd_watched_run_free(tnd_watched_run_t *self)

@@ -119,7 +119,7 @@ function modelOfLook(look) {
     }));
     return finish({
         live: true, run, actors, edges: edgesOf(run, window_), window: window_, verdict: look.verdict,
-        ended: look.ended, processes: look.processes, unread: look.unread, report: null,
+        ended: look.ended, processes: look.processes, unread: look.unread, machine: look.machine, report: null,
     });
 }
 

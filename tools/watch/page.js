@@ -1,9 +1,10 @@
 /* page.js - shows a model, and follows /live or shows the report of this page. */
 
 const LARGE_GROUP = 8; /* a larger one is shown as one line until it is opened */
+const LOG_LINES = 2000;
 const $ = id => document.getElementById(id);
 
-const view = {histories: new Map(), model: null, open: null, unfolded: new Set(), session: null, graphs: new Map()};
+const view = {histories: new Map(), model: null, open: null, unfolded: new Set(), session: null, graphs: new Map(), log: [], logNumber: 0};
 
 function clock() {
     return performance.now() / 1000;
@@ -53,6 +54,16 @@ function tile(key, name, value, below, className) {
     return made;
 }
 
+/* Memory and disks of the machine on which `tundish watch` runs. */
+function machineText(machine) {
+    const texts = [];
+    if (machine.memory_bytes !== null)
+        texts.push(`memory ${percent(machine.memory_used_bytes / machine.memory_bytes)} of ${bytes(machine.memory_bytes)}`);
+    if (machine.disks_read_bytes_per_second !== null)
+        texts.push(`disks ${megabytes(machine.disks_read_bytes_per_second)} in, ${megabytes(machine.disks_written_bytes_per_second)} out`);
+    return texts.join(", ");
+}
+
 function showTiles(model) {
     const run = model.run, report = model.report, ledger = report ? report.rows : run.ledger_rows;
     const rate = model.live ? model.window.rows_per_second : report.rows_per_second;
@@ -66,6 +77,9 @@ function showTiles(model) {
         tile("left", "time left", time(run.run_left_seconds ?? run.epoch_left_seconds),
              run.run_left_seconds !== null ? `of this epoch ${time(run.epoch_left_seconds)}` :
              run.epoch_left_seconds !== null ? "of this epoch" : "not known yet");
+    const machine = model.machine;
+    if (machine && machine.processors_share !== null)
+        tile("machine", "processors of the machine", percent(machine.processors_share), machineText(machine));
     const left = ledger.filtered + ledger.bad + ledger.dropped;
     tile("rows", "rows fed", count(report ? ledger.fed : run.rows), left > 0 ? `${count(left)} left out` : "none left out");
     if (report)
@@ -362,6 +376,9 @@ function detail(actor) {
         boxes.push(element("div", "", element("h3", "", "operations, per block"), ...operations(page)));
     if (page && page.options)
         boxes.push(element("div", "", element("h3", "", "options"), element("pre", "", page.options)));
+    const threads = (page ? [page, ...page.devices] : []).filter(one => one.where);
+    if (threads.length > 0)
+        boxes.push(element("div", "", element("h3", "", "where its threads are now"), list(threads.map(one => [one.name, one.where]))));
     const histograms = page ? histogramsOf(actor) : [];
     return element("div", "", element("div", "detail-grid", ...boxes),
                    element("div", "histograms", ...histograms));
@@ -468,13 +485,27 @@ function showHosts(model) {
     show("hosts-card", hosts.length > 0);
 }
 
+/* Lines of the log that this page has had, the oldest first: the run itself keeps fewer. */
+function keepLog(model) {
+    const now = clock();
+    for (const line of model.run.log.filter(line => !(view.logNumber >= line.number))) {
+        view.log.push({...line, at: now - line.age_seconds});
+        view.logNumber = line.number;
+    }
+    view.log.splice(0, view.log.length - LOG_LINES);
+    return view.log.map(line => ({...line, age_seconds: model.live ? Math.max(0, now - line.at) : line.age_seconds}));
+}
+
 function showLog(model) {
-    const lines = [...model.run.log, ...model.unread.map(text => ({text, level: "warning", age_seconds: null}))];
+    const all = [...keepLog(model), ...model.unread.map(text => ({text, level: "warning", age_seconds: null}))];
+    const wanted = $("log-search").value.trim().toLowerCase();
+    const lines = all.filter(line => `${line.level} ${line.text}`.toLowerCase().includes(wanted));
+    write($("log-found"), wanted === "" ? "" : `${lines.length} of ${plural(all.length, "line")}`);
     $("log").replaceChildren(...lines.reverse().map(line => element(
         "li", line.level, element("span", "faint", line.age_seconds === null ? "" : model.live ? `${time(line.age_seconds)} ago` :
             `after ${time(Math.max(0, model.run.age_seconds - line.age_seconds))}`),
         element("span", "level", line.level), element("span", "", line.text))));
-    show("log-card", lines.length > 0);
+    show("log-card", all.length > 0);
 }
 
 function showAccount(model) {
@@ -516,6 +547,8 @@ function showModel(model) {
 function begin(session) {
     view.session = session;
     view.histories = new Map();
+    view.log = [];
+    view.logNumber = 0;
     view.tiles = view.rows = undefined;
     view.open = null;
     view.graphs.forEach(graph => graph.root.remove());
@@ -592,6 +625,7 @@ function start() {
         ([name, text]) => element("th", NUMBERS.has(name) ? "number" : "", text))));
     $("edges").tHead.append(element("tr", "", ...["edge", "by", "rows/s", "MB/s", "rows", "credit", "lost", "round trip"].map(
         (text, index) => element("th", index > 1 ? "number" : "", text))));
+    $("log-search").oninput = () => view.model !== null && showLog(view.model);
     new ResizeObserver(() => view.model !== null && showGraph(view.model)).observe($("graph"));
     const text = $("report").textContent.trim();
     if (text === "")

@@ -138,7 +138,7 @@ Test(run_json, every_member_of_a_run)
         "\"rows\":0,\"bytes\":0,\"connections_lost\":0,\"up_seconds\":null,"
         "\"credit_used_blocks\":null,\"credit_given_blocks\":null,\"credit_used_bytes\":null,"
         "\"credit_given_bytes\":null,\"round_trip_seconds\":null}}],\"log\":[{\"text\":\"a read "
-        "slow\",\"level\":\"warning\",\"age_seconds\":2.000}],\"bad\":{\"count\":10,"
+        "slow\",\"level\":\"warning\",\"age_seconds\":2.000,\"number\":1}],\"bad\":{\"count\":10,"
         "\"first\":[{\"found_by\":\"prep\",\"place\":\"record 2 of a.csv\",\"reason\":\"it is "
         "short\","
         "\"age_seconds\":1.000,\"count\":10}],\"newest\":[{\"found_by\":\"prep\",\"place\":"
@@ -243,13 +243,14 @@ Test(run_json, every_member_of_an_actor_and_its_device)
         "000,"
         "\"cpu_seconds\":0.125000000,\"run_queue_seconds\":0.062500000,\"seconds\":{\"idle\":"
         "30.000000000,\"step\":7.000000000,\"reduce\":0.000000000,\"apply\":0.000000000,\"keep\":"
-        "0.000000000},\"model\":\"\",\"bus\":\"\",\"uuid\":\"\",\"memory\":1048576,\"numa_node\":-"
+        "0.000000000},\"where\":null,\"model\":\"\",\"bus\":\"\",\"uuid\":\"\",\"memory\":1048576,"
+        "\"numa_node\":-"
         "1,"
         "\"bytes_moved\":26,\"link_seconds\":0.750000000,\"link_wait_seconds\":0.000000500,"
         "\"rows_wait_seconds\":3.000000000,\"host_wait_seconds\":1.500000000,\"work_seconds\":"
         "4.000000000,\"calls\":{"
         "\"allocate\":31,\"free\":32,\"synchronize\":33,\"copy\":34,\"launch\":35,\"event\":36},"
-        "\"timings\":null}]}");
+        "\"timings\":null}],\"where\":null}");
 }
 
 /*  500 rows more in 250 ms. */
