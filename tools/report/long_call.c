@@ -55,7 +55,8 @@ static uint64_t siblings_of(const tnd_run_view_t *view, const tnd_seen_t *who)
 tnd_long_call_t tnd_long_call(const tnd_run_view_t *view, const tnd_seen_t *who)
 {
     tnd_long_call_t self = {.siblings_ns = siblings_of(view, who)};
-    if (tnd_seen_state(who) == TND_STATE_WORKING)
+    tnd_state_t state = tnd_seen_state(who);
+    if (state == TND_STATE_WORKING || state == TND_STATE_RUNNING)
         self.since_ns = tnd_seen_since(view, who);
     uint64_t last = last_calls_of(who);
     self.usual_ns = last != 0 ? last : mean_of(who->page);

@@ -94,7 +94,9 @@ static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_ver
     tnd_fault_of(&fault, TND_CAUSE_HANGS, who, NULL);
     fault.since_ns = call.since_ns;
     tnd_fault_word(&words, "who", "%s on host %s", page->actor, who->process->host);
-    tnd_fault_word(&words, "doing", "inside one call of its work");
+    tnd_fault_word(&words, "doing", "%s",
+                   tnd_seen_state(who) == TND_STATE_WORKING ? "inside one call of its work"
+                                                            : "busy");
     if (call.usual_ns != 0)
         tnd_fault_word(&words, "usual", "; its mean is %s",
                        tnd_duration_text(call.usual_ns, usual));

@@ -575,15 +575,18 @@ static bool end_at_link(const walk_t *walk)
     return true;
 }
 
-/*  A host whose control thread hangs neither tells of steps that are done nor hears of the next. */
-static bool end_at_control(const walk_t *walk)
+/*  A host that does not run, or whose control thread hangs, neither tells of steps that are done nor hears
+ *  of the next. */
+static bool end_at_host(const walk_t *walk)
 {
     tnd_verdict_t *verdict = walk->verdict;
     for (uint32_t f = 0; f < verdict->fault_count; f++) {
         const tnd_fault_t *fault = &verdict->faults[f];
-        if (fault->cause != TND_CAUSE_CONTROL)
+        if (fault->cause != TND_CAUSE_CONTROL && fault->cause != TND_CAUSE_KILLED &&
+            fault->cause != TND_CAUSE_STOPPED && fault->cause != TND_CAUSE_AWAY)
             continue;
         tnd_verdict_say(verdict, "; meanwhile %s", fault->text);
+        snprintf(verdict->actor, sizeof verdict->actor, "%s", fault->actor);
         snprintf(verdict->host, sizeof verdict->host, "%s", fault->host);
         verdict->process = fault->process;
         return true;
@@ -594,7 +597,7 @@ static bool end_at_control(const walk_t *walk)
 static void come_round(walk_t *walk, const tnd_seen_t *who)
 {
     uint64_t least = UINT64_MAX;
-    if (end_at_worker(walk) || end_at_link(walk) || end_at_control(walk))
+    if (end_at_worker(walk) || end_at_link(walk) || end_at_host(walk))
         return;
     for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
         least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;

@@ -176,3 +176,36 @@ Test(slow_calls, the_chain_that_is_fed_is_said_if_it_is_not_the_first)
     judge();
     cr_assert_null(strstr(verdict.sentence, "rests"));
 }
+
+/*  Between its work it answers messages, which takes long only if it hangs, or has no processor. */
+Test(slow_calls, an_actor_that_answers_no_message_hangs)
+{
+    processes[1].count = 0;
+    works(PREP, second_ns - 1);
+    pages[PREP].state = TND_STATE_RUNNING;
+    judge();
+    cr_assert_not(has(TND_CAUSE_HANGS));
+    works(PREP, second_ns);
+    pages[PREP].state = TND_STATE_RUNNING;
+    judge();
+    cr_assert_str_eq(fault(TND_CAUSE_HANGS)->text,
+                     "prep.0 on host a has been busy for 1.0 s; none has ended before");
+}
+
+/*  Those that go on wait for one another, because of one that was stopped. */
+Test(slow_calls, a_ring_of_waits_leads_to_a_host_that_is_stopped)
+{
+    for (uint32_t i = 0; i < 6; i++)
+        pages[i].waiting_ns = now_ns - 2 * second_ns;
+    pages[MEAN].peer_count = 0; /* nobody follows the way to it */
+    pages[FEED_A].peer_count = pages[FEED_C].peer_count = 1;
+    processes[1].stopped = true;
+    processes[1].last_ns = now_ns - 2 * second_ns;
+    judge();
+    cr_assert_not_null(strstr(verdict.sentence,
+                              "; meanwhile host c (feed@c): process 13 has been stopped for 2.0 s"),
+                       "%s", verdict.sentence);
+    cr_assert_str_eq(verdict.host, "c");
+    cr_assert_str_eq(verdict.actor, "feed@c");
+    cr_assert_eq(verdict.process, 13);
+}
