@@ -341,7 +341,8 @@ static void perform(holder_t *holder)
             tell_leader(holder, TND_MSG_COMMIT, &effect);
             break;
         case TND_PARAMETERS_REDO:
-            abort(); /* the run ends with a replica: no step of one is open again */
+            tell_leader(holder, TND_MSG_REDO, &effect);
+            break;
         }
     }
 }
@@ -401,6 +402,13 @@ static tnd_status_t take_rewind(holder_t *holder, const tnd_arrival_t *arrival, 
     return TND_OK;
 }
 
+static void take_gone(holder_t *holder, tnd_actor_id_t actor, tnd_life_t life)
+{
+    for (uint32_t r = 0; r < holder->carriers.count; r++)
+        if (holder->carriers.ids[r] == actor)
+            tnd_parameters_core_replica_gone(holder->machine, r, life);
+}
+
 static tnd_status_t take_message(holder_t *holder, tnd_arrival_t *arrival, tnd_error_t *error)
 {
     const tnd_msg_t *msg = &arrival->msg;
@@ -413,6 +421,9 @@ static tnd_status_t take_message(holder_t *holder, tnd_arrival_t *arrival, tnd_e
         return take_push(holder, arrival, error);
     case TND_MSG_REWIND:
         return take_rewind(holder, arrival, error);
+    case TND_MSG_GONE:
+        take_gone(holder, msg->gone.actor, msg->gone.life);
+        break;
     case TND_MSG_BOOKED:
         take_booked(holder, msg->until.step);
         break;
@@ -531,7 +542,7 @@ const tnd_kind_t tnd_kind_parameters = {
             .instances = TND_INSTANCE_ONE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(READ) | TND_ACCEPT(PUSH) |
                        TND_ACCEPT(BOOKED) | TND_ACCEPT(HALT) | TND_ACCEPT(LIMIT) |
-                       TND_ACCEPT(LAST) | TND_ACCEPT(KEEP),
+                       TND_ACCEPT(LAST) | TND_ACCEPT(KEEP) | TND_ACCEPT(GONE),
             .inlets = {{.name = "in", .flow = TND_FLOW_VALUES, .required = true}},
             .inlet_count = 1,
         },

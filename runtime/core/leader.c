@@ -97,6 +97,8 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
             tnd_halt_repeat(&self->halt, i);
         if (!TND_BUG(DEPTH_TOLD_ONCE))
             self->feeders[i].depth_told = 0;
+        if (member->role == TND_ROLE_PARAMETERS)
+            tnd_members_repeat_gone(&self->members);
         self->tell = true;
     }
 }
@@ -120,6 +122,15 @@ bool tnd_leader_core_ends_with(const tnd_leader_core_t *self, uint32_t host)
     if (tnd_leader_core_is_over(self))
         return lacks_models(self, host);
     return self->started && it->came && !it->lost && (!it->soft || self->config.restarts.max == 0);
+}
+
+/*  Before the start they have no steps. */
+static void lose_replicas(tnd_leader_core_t *self, uint32_t host)
+{
+    if (!self->started)
+        return;
+    tnd_members_lose_replicas(&self->members, host);
+    self->tell = true;
 }
 
 void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const char *why,
@@ -153,6 +164,7 @@ void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const cha
     tnd_opening_drop(&self->opening, host);
     tnd_members_host_lost(&self->members, host, why, now + self->config.restart_timeout_ns);
     self->want_rewind = self->want_rewind || it->needed;
+    lose_replicas(self, host);
 }
 
 void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const char *why,
@@ -191,6 +203,7 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
     }
     tnd_opening_drop(&self->opening, host);
     tnd_members_host_down(&self->members, host);
+    lose_replicas(self, host);
     it->came = it->lost = false;
     it->spare = true;
 }
@@ -229,7 +242,7 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
     actor->up = false;
     if (tnd_leader_core_ends(self))
         return;
-    if (tnd_members_is_final(member->role) || self->config.restarts.max == 0) {
+    if (tnd_members_commits(member->role) || self->config.restarts.max == 0) {
         (void)tnd_fail(&self->why, "%s on host %s died: %s", member->name,
                        host_name(self, member->host), why);
         tnd_leader_core_fail_later(self, member->host, TND_LEADER_CORE_BROKEN, now);
@@ -241,6 +254,11 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
     (void)tnd_fail(&self->why, "%s on host %s died %u times in a short time, last because: %s",
                    member->name, host_name(self, member->host), actor->policy.deaths, why);
     tnd_leader_core_fail_later(self, member->host, TND_LEADER_CORE_BROKEN, now);
+}
+
+void tnd_leader_core_actor_born(tnd_leader_core_t *self, tnd_actor_id_t id, tnd_life_t life)
+{
+    tnd_members_born(&self->members, tnd_members_find(&self->members, id), life);
 }
 
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now)
@@ -258,7 +276,8 @@ void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t 
         if (self->config.members[i].host != host)
             continue;
         tnd_leader_core_actor_up(self, self->config.members[i].id, now);
-        if (actor->owed)
+        /* Others have the steps of a replica that was counted as dead: its next life has none. */
+        if (actor->owed || tnd_members_is_gone(actor))
             tnd_members_ask_restart(&self->members, i, now);
         actor->owed = false;
     }
@@ -350,6 +369,16 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
         feeder->held = feeder->committed;
 }
 
+/*  The steps of a dead replica are dealt anew; the rows of those that are booked are not needed. */
+static void take_redo(tnd_leader_core_t *self, const tnd_msg_t *msg)
+{
+    feeder_t *holder = feeder_of(self, msg);
+    if (msg->generation != self->generation)
+        return; /* it says so again after the rewind */
+    holder->held = tnd_least(holder->held, tnd_most(msg->until.step, self->steps.cursor.step));
+    self->want_rewind = true;
+}
+
 bool tnd_leader_core_is_earlier(const tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     return self->config.generation > 0 && msg->generation <= self->config.generation;
@@ -398,6 +427,9 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
             feeder->held = held;
         break;
     }
+    case TND_MSG_REDO:
+        take_redo(self, msg);
+        break;
     case TND_MSG_LAST:
         take_last(self, msg);
         break;
@@ -574,6 +606,19 @@ static bool tell_last(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
     return true;
 }
 
+/*  Tells the holder of the parameters which lives are over. */
+static bool tell_gone(tnd_leader_core_t *self, uint32_t holder, tnd_effect_t *effect)
+{
+    uint32_t index;
+    if (self->config.members[holder].role != TND_ROLE_PARAMETERS || tnd_leader_core_is_over(self) ||
+        !tnd_members_next_gone(&self->members, &index))
+        return false;
+    control(self, effect, TND_MSG_GONE, self->config.members[holder].id);
+    effect->msg.gone.actor = self->config.members[index].id;
+    effect->msg.gone.life = self->members.actors[index].gone;
+    return true;
+}
+
 /*  Sends a feeder what it does not know yet. */
 static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
@@ -595,7 +640,7 @@ static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
         control(self, effect, effect->msg.kind, self->config.members[i].id);
         return true;
     }
-    return tell_last(self, i, effect);
+    return tell_gone(self, i, effect) || tell_last(self, i, effect);
 }
 
 /*  A feeder that begins before it knows its end, where it rests, or that it is to halt, could pass that.
@@ -630,7 +675,10 @@ static bool repair(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
     if (tnd_members_restart(&self->members, now, &index)) {
         effect->kind = TND_EFFECT_RESTART;
         effect->msg.to = self->config.members[index].id;
-        effect->msg.note.number = self->members.actors[index].asked;
+        const tnd_actor_state_t *actor = &self->members.actors[index];
+        effect->msg.note.number = !actor->asked                ? TND_LEADER_CORE_DIED
+                                  : tnd_members_is_gone(actor) ? TND_LEADER_CORE_OVERTAKEN
+                                                               : TND_LEADER_CORE_ASKED;
         return true;
     }
     bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns

@@ -11,7 +11,10 @@
  *
  *  Preprocessor, reader, batcher and reducer are restarted within their limits (members.h).  The
  *  death of a feeder, of its host's process or of the leader ends the run, with one sentence that
- *  names it and the last committed cursor.  A host may also report that it has failed.  Steps that were
+ *  names it and the last committed cursor.  Where a holder of parameters deals the steps
+ *  (parameters/holder.h), this is true of the holder, and feeders are restarted, or the run continues
+ *  without them as long as one is left: the holder is told which life is over (GONE), and its word that rows
+ *  are needed again (REDO) rewinds the stream.  A host may also report that it has failed.  Steps that were
  *  reported as done before are booked first: the parts of their cursors, which are sent apart, may be on
  *  their way.  The leader waits for them for `settle_ns` at most, and not for actors that are down.
  *
@@ -34,6 +37,13 @@ typedef enum {
     TND_LEADER_CORE_DONE,
     TND_LEADER_CORE_FAILED
 } tnd_leader_core_state_t;
+
+/*  Why an actor is restarted (`msg.note.number` of RESTART). */
+typedef enum {
+    TND_LEADER_CORE_DIED,
+    TND_LEADER_CORE_ASKED,    /* a user asked for it; it may work, as one that was overtaken */
+    TND_LEADER_CORE_OVERTAKEN /* it lives, but was lost with its host, and others have its steps */
+} tnd_leader_core_restart_t;
 
 /*  Why a run failed. */
 typedef enum {
@@ -95,6 +105,9 @@ void tnd_leader_core_follow(tnd_leader_core_t *self, const tnd_leader_core_t *be
 void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64_t reports,
                                   const char *what, uint64_t now);
 void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_t now);
+/*  The life of an actor that carries replicas without state, as its host reports it before any other actor
+ *  can hear of it. */
+void tnd_leader_core_actor_born(tnd_leader_core_t *self, tnd_actor_id_t actor, tnd_life_t life);
 /*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
  *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
@@ -109,7 +122,7 @@ void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns);
 void tnd_leader_core_data(tnd_leader_core_t *self, uint64_t data);
 /*  Begins the stream as soon as all hosts and actors are up. */
 void tnd_leader_core_go(tnd_leader_core_t *self);
-/*  PART, LAST, BROKEN, HELD, COMMIT, HALT of actors, and MODEL, the last message of a feeder: if
+/*  PART, LAST, BROKEN, HELD, REDO, COMMIT, HALT of actors, and MODEL, the last message of a feeder: if
  *  its host is lost before that, the run fails even when the stream is done. */
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
 /*  Whether a feeder said that where the stream was fed before; a host that was away repeats MODEL. */
@@ -160,8 +173,8 @@ bool tnd_leader_core_is_failing(const tnd_leader_core_t *self);
 
 /*  REWIND (to TND_NOBODY: all actors of the chain, with the cursor, whose digest and ledger are
  *  those of the last booked step), BOOKED, DEPTH, HALT, LIMIT and LAST (the end of the stream or of
- *  a drain) to feeders, BOOK once per step in step order (with the cursor after it), RESTART
- *  (`msg.note.number` 1: on request, although the actor may work), OUTCOME once. */
+ *  a drain) to feeders, GONE to the holder of parameters, BOOK once per step in step order (with the cursor after it), RESTART
+ *  (tnd_leader_core_restart_t), OUTCOME once. */
 bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self);
 

@@ -152,7 +152,7 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
         return tnd_fail(error, "its stream is over");
     if (!self->started)
         return tnd_fail(error, "its stream has not begun");
-    if (tnd_members_is_final(member->role))
+    if (tnd_members_commits(member->role))
         return tnd_fail(error,
                         "it has state of the run, which a restart would lose; drain the run, and "
                         "resume it from a checkpoint");

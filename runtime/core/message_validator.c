@@ -212,6 +212,8 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
         return msg->deal.replica != TND_NOBODY && msg->deal.replica >= self->config.bounds.replicas
                    ? out_of_range
                    : NULL;
+    case TND_MSG_GONE:
+        return msg->gone.life == 0 ? out_of_range : NULL;
     case TND_MSG_TICKET:
     case TND_MSG_LOST:
         return check_ticket(self, peer, msg);

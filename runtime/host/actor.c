@@ -281,7 +281,7 @@ static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now
     /* A message from this process carries its cursor beside it. */
     if (arrival->msg.kind == TND_MSG_REWIND)
         arrival->msg.rewind.cursor = arrival->cursor;
-    if ((self->config.kind->spec.accepts >> arrival->msg.kind & 1) == 0)
+    if (!tnd_kind_accepts(&self->config.kind->spec, arrival->msg.kind))
         return "actors of its kind do not handle this message";
     return arrival->port == PORT_CONTROL
                ? tnd_validator_control(self->validator, &arrival->msg, now)
@@ -572,7 +572,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->validator_memory = tnd_allocate_zeroed(1, tnd_validator_bytes(&validator));
     self->validator = tnd_validator_init(self->validator_memory, &validator);
     /* Later lives are greater unless the clock was set back; peers report that. */
-    self->life = tnd_clock_read(CLOCK_REALTIME);
+    self->life = self->birth = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     tnd_actor_record_options(self);
@@ -592,6 +592,11 @@ tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self)
     tnd_actor_phase_t phase = self->phase;
     pthread_mutex_unlock(&locked->lock);
     return phase;
+}
+
+tnd_life_t tnd_actor_birth(const tnd_actor_t *self)
+{
+    return self->birth;
 }
 
 uint32_t tnd_actor_endpoints(const tnd_actor_t *self, tnd_endpoint_t *endpoints)

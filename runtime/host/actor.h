@@ -113,6 +113,8 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config);
 tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self);
 /*  The endpoints of a bound actor; returns their number. */
 uint32_t tnd_actor_endpoints(const tnd_actor_t *self, tnd_endpoint_t *endpoints);
+/*  The first of its lives, which the peers that it connects to know it by.  Any thread. */
+tnd_life_t tnd_actor_birth(const tnd_actor_t *self);
 /*  Lets a bound actor connect to its peers and run. */
 void tnd_actor_go(tnd_actor_t *self);
 /*  Tells the actor that endpoints of peers may have changed. */

@@ -50,7 +50,7 @@ struct tnd_actor {
     tnd_actor_config_t config;
     const tnd_plan_t *plan;
     tnd_actor_id_t id;
-    tnd_life_t life;
+    tnd_life_t life, birth;
     tnd_hub_t *hub;
     void *state;
     tnd_actor_peer_t *peers; /* by instance */

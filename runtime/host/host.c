@@ -191,8 +191,8 @@ static bool reports_steps(const tnd_host_t *self)
     bool reports = false;
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         tnd_role_t role = self->plan->instances[i].kind->role;
-        reports = reports || (self->actors[i] != NULL &&
-                              (role == TND_ROLE_JOIN || tnd_members_is_final(role)));
+        reports = reports ||
+                  (self->actors[i] != NULL && (role == TND_ROLE_JOIN || tnd_members_commits(role)));
     }
     return reports;
 }

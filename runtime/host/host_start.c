@@ -407,6 +407,9 @@ static void say_endpoints(tnd_host_t *self)
             fprintf(writer.stream, "%" PRIu32 " %" PRIu32 " %d %" PRIu64 " %s\n",
                     endpoints[e].instance, endpoints[e].port, (int)endpoints[e].transport,
                     endpoints[e].listener, endpoints[e].endpoint);
+        if (self->actors[i] != NULL && tnd_plan_role(self->plan, i) == TND_ROLE_REPLICA)
+            fprintf(writer.stream, "born %" PRIu32 " %" PRIu64 "\n", i,
+                    tnd_actor_birth(self->actors[i]));
     }
     tnd_process_t process = tnd_process_own();
     tnd_process_write(&process, writer.stream);

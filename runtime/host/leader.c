@@ -346,14 +346,14 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
         tnd_leader_end(self, (tnd_outcome_t)outcome, told);
 }
 
-void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked)
+void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, const char *asked)
 {
     tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
     msg.to = tnd_host_id(self->plan->instances[actor].host);
     msg.note.number = actor;
-    if (asked) {
+    if (asked != NULL) {
         msg.note.payload = tnd_text_payload_of("asked");
-        tnd_leader_note_restart(self, self->plan->instances[actor].name, "a user asked for it");
+        tnd_leader_note_restart(self, self->plan->instances[actor].name, asked);
     }
     self->output.send(self->output.context, &msg,
                       msg.note.payload != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
@@ -384,7 +384,7 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     if (tnd_run_actor_down(session, id, why != NULL ? why : "it hangs", now)) {
         if (instance->chain == 0)
             return; /* which is not fed again */
-        tnd_leader_restart(self, id, false);
+        tnd_leader_restart(self, id, NULL);
     }
     if (is_open && tnd_leader_core_is_failing(session))
         return;
@@ -596,6 +596,21 @@ static void report_checkpoints(tnd_leader_t *self)
         announce_next_checkpoint(self);
 }
 
+static void restart(tnd_leader_t *self, tnd_actor_id_t actor, tnd_leader_core_restart_t reason)
+{
+    const tnd_instance_t *instance = &self->plan->instances[actor];
+    static const char *const asked[] = {
+        [TND_LEADER_CORE_DIED] = NULL,
+        [TND_LEADER_CORE_ASKED] = "a user asked for it",
+        [TND_LEADER_CORE_OVERTAKEN] =
+            "it is restarted: its host had been counted as lost, and others have its steps",
+    };
+    if (reason == TND_LEADER_CORE_OVERTAKEN)
+        tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[instance->host].name,
+                       instance->name, asked[reason]);
+    tnd_leader_restart(self, actor, asked[reason]);
+}
+
 static void perform(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effect, uint64_t now)
 {
     if (effect->kind == TND_EFFECT_CONTROL && effect->msg.kind == TND_MSG_REWIND &&
@@ -620,7 +635,7 @@ static void perform(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effe
         }
         break;
     case TND_EFFECT_RESTART:
-        tnd_leader_restart(self, effect->msg.to, effect->msg.note.number == 1);
+        restart(self, effect->msg.to, (tnd_leader_core_restart_t)effect->msg.note.number);
         break;
     case TND_EFFECT_BOOK:
         tnd_leader_book(self, chain, effect, now);

@@ -153,7 +153,7 @@ static void restart_due(tnd_leader_t *self)
 {
     tnd_actor_id_t actor;
     while (self->chain > 0 && tnd_leader_core_take_due(self->chains[self->chain].session, &actor))
-        tnd_leader_restart(self, actor, false);
+        tnd_leader_restart(self, actor, NULL);
 }
 
 /* --- the best of them -------------------------------------------------------------------------- */

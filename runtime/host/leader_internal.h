@@ -160,8 +160,8 @@ void tnd_leader_follow_touches(tnd_leader_t *self);
 
 /* --- leader.c ---------------------------------------------------------------------------------- */
 
-/*  Has an actor replaced; `asked`: a user wants it. */
-void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked);
+/*  Has an actor replaced; `asked`: why, although it may work; NULL: it does not. */
+void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, const char *asked);
 
 /* --- leader_chains.c --------------------------------------------------------------------------- */
 

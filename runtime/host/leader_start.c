@@ -297,6 +297,22 @@ void tnd_leader_greet(tnd_leader_t *self, uint32_t host, uint64_t now)
     tnd_leader_enter_opening(self, host, now);
 }
 
+/*  Reads a line about an actor that carries replicas without state; false if it is another line. */
+static bool take_birth(tnd_leader_t *self, uint32_t host, const char *line)
+{
+    uint32_t instance;
+    tnd_life_t life;
+    if (sscanf(line, "born %" SCNu32 " %" SCNu64, &instance, &life) != 2)
+        return false;
+    if (instance >= self->plan->instance_count || self->plan->instances[instance].host != host ||
+        tnd_plan_role(self->plan, instance) != TND_ROLE_REPLICA)
+        return true;
+    tnd_leader_core_t *session = self->chains[self->plan->instances[instance].chain].session;
+    if (session != NULL)
+        tnd_leader_core_actor_born(session, instance, life);
+    return true;
+}
+
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
 {
     member_host_t *member = &self->hosts[host];
@@ -308,7 +324,8 @@ void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
-        (void)tnd_process_read(&member->process, line);
+        if (!take_birth(self, host, line))
+            (void)tnd_process_read(&member->process, line);
     tnd_audience_t audience = tnd_run_start_listen(&self->run.start, host, moved);
     if (audience != TND_AUDIENCE_NONE)
         tell_table(self, audience, host);

@@ -3,7 +3,8 @@
 
 #include "runtime/core/protocol/message_kind.h"
 
-_Static_assert(TND_MSG_KINDS <= 64, "a set of TND_ACCEPT has a bit for each kind of message");
+_Static_assert(TND_MSG_FACTS <= TND_ACCEPT_MAX,
+               "a set of TND_ACCEPT has a bit for each kind before those between hosts");
 
 const char *tnd_flow_name(tnd_flow_t flow)
 {

@@ -36,8 +36,10 @@ typedef struct {
 
 enum { TND_PORT_MAX = 4 };
 
-/*  One message in the set that a kind accepts: TND_ACCEPT(BLOCK). */
+/*  One message in the set that a kind accepts: TND_ACCEPT(BLOCK).  Those between hosts, which
+ *  messages.def names last, reach no actor and are in no set. */
 #define TND_ACCEPT(message) (UINT64_C(1) << TND_MSG_##message)
+#define TND_ACCEPT_MAX 64
 
 /*  How many instances of an actor there are. */
 typedef enum {
@@ -57,6 +59,11 @@ typedef struct {
     tnd_port_spec_t outlets[TND_PORT_MAX];
     size_t outlet_count;
 } tnd_kind_spec_t;
+
+static inline bool tnd_kind_accepts(const tnd_kind_spec_t *kind, uint32_t message)
+{
+    return message < TND_ACCEPT_MAX && (kind->accepts >> message & 1) != 0;
+}
 
 /*  Lanes can share its files (`shard: file`); a source that is not RANDOM can begin at any row, though
  *  slowly; it takes arrays of the program; in TensorFlow its rows are a tensor or come from a callback,

@@ -342,6 +342,19 @@ static void read_ports(placer_t *self, const char *text, tnd_mark_t mark, tnd_pl
                         "`ports` expects a range of ports such as 7101-7200, not `%s`", text);
 }
 
+/*  Whether the state of a run is lost with an actor.  What a feeder computes for a holder of parameters is not. */
+static bool has_state(const placer_t *self, uint32_t actor)
+{
+    const tnd_topology_t *topology = self->topology;
+    tnd_role_t role = topology->actors[actor].kind->role;
+    bool dealt = false;
+    for (uint32_t l = 0; l < topology->link_count; l++)
+        dealt =
+            dealt || (topology->links[l].from == actor &&
+                      topology->actors[topology->links[l].to].kind->role == TND_ROLE_PARAMETERS);
+    return tnd_members_commits(role) && !(role == TND_ROLE_FEEDER && dealt);
+}
+
 /*  The restart rule of a host: its own or that of the top level; NEVER if it holds state. */
 static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
 {
@@ -351,8 +364,7 @@ static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
     if (host->isolated)
         host = &self->hosts[host->parent];
     for (uint32_t a = 0; a < self->topology->actor_count; a++)
-        if (self->hosts[index].shares[a].here &&
-            tnd_members_is_final(self->topology->actors[a].kind->role))
+        if (self->hosts[index].shares[a].here && has_state(self, a))
             return TND_RESTART_NEVER;
     const tnd_value_t *own = tnd_value_get(host->value, "restart");
     return own != NULL && own->type != TND_VALUE_NULL

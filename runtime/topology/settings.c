@@ -126,7 +126,9 @@ static const tnd_option_t settings_options[] = {
          "a report of progress"},
     {TND_OPTION(tnd_settings_t, restart, ENUM, TUNE), .fallback = "on-failure",
      .choices = "never|on-failure|always",
-     .help = "when a host without replicas is restarted after it ended"},
+     .help =
+         "when a host is restarted after it ended, if no state of the run is lost with it: it has "
+         "no replicas, or those of `deal: whole`"},
     {TND_OPTION(tnd_settings_t, restarts, TABLE, TUNE), .fallback = "",
      .table = &tnd_restarts_table,
      .help = "limits and delays of restarts, `{max: 20, within: 60s, run: 3}`"},

@@ -6,6 +6,7 @@ model in f32; `plain` is the same loop in NumPy, one operation at a time.
 """
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import time
 import numpy
 
 from named import in_folder, run_named
-from run import BUILD, ROOT, TUNDISH, free_port, tundish
+from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, free_port, tundish
 
 NAME = f"parameters-{os.getpid()}"  # a machine shows runs of all tests
 ENV = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
@@ -50,9 +51,9 @@ SGD, MOMENTUM, ADAM = "{sgd: {rate: 0.05}}", "{sgd: {rate: 0.05, momentum: 0.9}}
 
 
 def made(folder, replicas=1, lanes=1, optimizer=SGD, staleness=STALENESS, step="", epochs=EPOCHS):
-    random = numpy.random.default_rng(3)
-    numpy.save(folder / "x.npy", random.standard_normal((ROWS, NUMBERS)).astype(numpy.float32))
-    numpy.save(folder / "y.npy", random.standard_normal(ROWS).astype(numpy.float32))
+    draw = numpy.random.default_rng(3)
+    numpy.save(folder / "x.npy", draw.standard_normal((ROWS, NUMBERS)).astype(numpy.float32))
+    numpy.save(folder / "y.npy", draw.standard_normal(ROWS).astype(numpy.float32))
     numpy.save(folder / "initial.npy", numpy.array([[0.5, -1], [2, 0.25]], numpy.float32))
     graph = folder / f"graph-{replicas}-{lanes}.yaml"
     graph.write_text(GRAPH.format(name=NAME, folder=folder, replicas=replicas, lanes=lanes, optimizer=optimizer,
@@ -152,13 +153,14 @@ def test_a_run_resumes_with_the_same_bits(folder):
         assert told(rest) == told(base), (steps, told(rest), told(base))
 
 
-def test_a_death_ends_the_run_by_name_and_resume_continues(folder):
+def test_a_step_that_kills_each_process_ends_the_run_by_name_and_resume_continues(folder):
     graph = made(folder, 2, optimizer=ADAM)
     base = tundish("run", graph, env=ENV)
-    for feeders, dead in ("bc", ("host b was lost", "host c was lost")), ("a", ()):
-        keep = ["--set", f"checkpoint.dir={folder / f'kept-{feeders}'}", "--set", "checkpoint.every=4 steps"]
+    for feeders, limit, why in ("bc", 2, " died 3 times in a short time"), ("a", 20, ""):
+        keep = ["--set", f"checkpoint.dir={folder / f'kept-{feeders}'}", "--set", "checkpoint.every=4 steps",
+                "--set", f"restarts.max={limit}"]
         died = tundish("up", graph, hosts(folder, feeders), *keep, expect=None, env={**ENV, "PUSH_DIES": "14"})
-        assert died.code != 0 and (not dead or any(text in died.output for text in dead)), died.output
+        assert died.code != 0 and why in died.output, died.output
         rest = tundish("up", graph, hosts(folder, feeders), *keep, "--resume", env=ENV)
         assert told(rest) == told(base), (feeders, told(rest), told(base))
 
@@ -191,6 +193,24 @@ class Background:
             time.sleep(0.01)
         raise AssertionError(self.text())
 
+    def says(self, what):
+        for _ in range(12000):
+            if what in self.text():
+                return
+            assert self.process.poll() is None, self.text()
+            time.sleep(0.01)
+        raise AssertionError(f"{what!r} is not in\n{self.text()}")
+
+    def pid(self, host):
+        """Of a host's process, which may be on its way."""
+        for _ in range(12000):
+            for one in json.loads(self.command("ps", "--json").stdout)["processes"]:
+                if (one["run"], one["host"]) == (NAME, host) and alive(one["pid"]):
+                    return one["pid"]
+            assert self.process.poll() is None, self.text()
+            time.sleep(0.01)
+        raise AssertionError(f"no process of host {host}")
+
     def command(self, *words):
         return subprocess.run([str(TUNDISH), *words], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -217,6 +237,46 @@ def test_the_death_of_the_holder_ends_the_run_by_name_and_resume_continues(folde
         path.write_text(THREE.format(port=free_port(), **alone))
         rest = tundish("up", graph, path, *keep, "--resume", env=ENV)
         assert told(rest) == told(base), (told(rest), told(base))
+
+
+def test_replicas_that_are_killed_are_started_again_and_the_bits_are_the_same(folder):
+    """Twenty times, each a few steps after the one before."""
+    graph, draw = made(folder, 3, optimizer=ADAM, epochs=60), random.Random(TEST_SEED)
+    base = tundish("run", graph, env=ENV)
+    limits = ["--set", "restarts.max=100", "--set", "restarts.backoff_max=10ms"]
+    with Background(folder, "up", graph, hosts(folder, "bc"), *limits) as run:
+        for kill in range(20):
+            run.reaches(run.steps() + draw.randrange(1, 6))
+            os.kill(run.pid(draw.choice("bc")), signal.SIGKILL)
+        report = run.end(0)
+        assert run.text().count("was killed by signal 9") == 20, run.text()
+        assert (report["model_digest"], report["stream_digest"], report["rows"]["fed"]) == told(base), report
+        assert report["steps"] == 60 * STEPS // EPOCHS and run.steps() == report["steps"], report
+
+
+def test_replicas_that_are_lost_are_left_out(folder):
+    """Where nothing starts a process again; one that only seemed dead takes part again, without the steps it had."""
+    graph, path = made(folder, 3, optimizer=ADAM, epochs=20), hosts(folder, "bc")
+    base = tundish("run", graph, env=ENV)
+    env = {**os.environ, **ENV, "XDG_RUNTIME_DIR": str(folder), "PUSH_SLEEPS_US": "50000"}
+    others = {h: subprocess.Popen([str(TUNDISH), "run", str(graph), str(path), "--host", h], env=env) for h in "bc"}
+    try:
+        with Background(folder, "run", graph, path, "--host", "a") as run:
+            run.reaches(8)
+            others["c"].send_signal(signal.SIGSTOP)
+            run.says("host c is lost")
+            assert "the run continues without it" in run.text(), run.text()
+            others["c"].send_signal(signal.SIGCONT)
+            run.says("others have its steps")
+            others["b"].kill()
+            run.says("host b is lost")
+            report = run.end(0)
+        assert (report["model_digest"], report["stream_digest"], report["rows"]["fed"]) == told(base), report
+        assert others["c"].wait(60) == 0
+    finally:
+        for other in others.values():
+            other.kill()
+            other.wait()
 
 
 def test_a_run_is_paused_and_drained_between_steps(folder):

@@ -1,7 +1,7 @@
 /*  tests/sim/parameters.c - a holder of parameters, replicas that come and go, and joins.
  *
- *  Each pair of them has a queue, and the heads of queues arrive in any order.  Replicas die, are started
- *  again or never come back, connections are cut, the stream is rewound, the holder dies and begins again
+ *  Each pair of them has a queue, and the heads of queues arrive in any order.  Replicas die, or the leader
+ *  counts one as dead that lives; they are started again or never come back, connections are cut, the stream is rewound, the holder dies and begins again
  *  from its last checkpoint.  Values are hashes: in the order of steps the last one must be that of a
  *  plain loop. */
 #include <inttypes.h>
@@ -17,7 +17,19 @@
 enum { REPLICAS = 4, JOINS = 2, STEPS = 48, WINDOW = 24, PLACES = STEPS + WINDOW, QUEUE = 512 };
 enum { EVENTS_MAX = 60000, FAULTS = 12 };
 
-typedef enum { DEAL, SLICE, READ, PUSH, SERVE, TAKEN, REPORT, REWIND, BOOKED, END } word_kind_t;
+typedef enum {
+    DEAL,
+    SLICE,
+    READ,
+    PUSH,
+    SERVE,
+    TAKEN,
+    REPORT,
+    REWIND,
+    BOOKED,
+    GONE,
+    END
+} word_kind_t;
 
 typedef struct {
     word_kind_t kind;
@@ -36,6 +48,7 @@ typedef struct {
     tnd_life_t life; /* 0: it is dead */
     bool up;         /* it has a connection to the holder */
     bool absent;     /* it is not started again */
+    bool over;       /* the leader counts it as dead, and starts it again if it lives */
     bool slow;
     tnd_dealt_steps_t *machine;
     bool runs; /* step `step` on `value` */
@@ -167,8 +180,8 @@ static void check_held(world_t *self, uint64_t step)
 {
     uint32_t holders = 0;
     for (uint32_t r = 0; r < self->config.replicas; r++)
-        holders +=
-            self->replicas[r].life != 0 && tnd_dealt_steps_holds(self->replicas[r].machine, step);
+        holders += self->replicas[r].life != 0 && !self->replicas[r].over &&
+                   tnd_dealt_steps_holds(self->replicas[r].machine, step);
     if (holders > 1)
         sim_violate(self->sim, "step %" PRIu64 " was dealt to %" PRIu32 " replicas", step, holders);
 }
@@ -232,6 +245,8 @@ static void hear(world_t *self, const word_t *word)
         tnd_parameters_core_rewind(self->core, word->generation, word->step);
     else if (word->kind == BOOKED)
         tnd_parameters_core_booked(self->core, word->step);
+    else if (word->kind == GONE)
+        tnd_parameters_core_replica_gone(self->core, word->replica, word->life);
     else
         tnd_parameters_core_end(self->core, word->step);
     if (status != TND_OK)
@@ -410,11 +425,16 @@ static bool call_join(world_t *self, uint32_t join, uint32_t number)
     return true;
 }
 
+static void end_life(world_t *self, uint32_t number);
+
 static bool start(world_t *self, uint32_t number)
 {
     replica_t *replica = &self->replicas[number];
+    if (replica->over && replica->life != 0)
+        end_life(self, number);
     if (replica->life != 0 || replica->absent)
         return false;
+    replica->over = false;
     const tnd_dealt_steps_config_t config = {.replica = number,
                                              .joins = self->joins,
                                              .slots = self->config.slots,
@@ -443,18 +463,30 @@ static void cut_join(world_t *self, uint32_t join, uint32_t number)
     self->join[join].peers[number].up = false;
 }
 
-static void kill(world_t *self, uint32_t number)
+static void end_life(world_t *self, uint32_t number)
 {
     bool slow = self->replicas[number].slow;
     hang_up(self, number);
     for (uint32_t j = 0; j < self->joins; j++)
         cut_join(self, j, number);
     self->replicas[number] = (replica_t){.slow = slow};
-    if (sim_chance(&self->luck, 50)) {
-        tnd_parameters_core_replica_gone(self->core, number);
-        self->replicas[number].absent = number > 0 && sim_chance(&self->luck, 50);
-        drain(self);
-    }
+}
+
+/*  The leader counts it as dead, whether or not it lives; its word may come when the next life is there. */
+static void lose(world_t *self, uint32_t number)
+{
+    const replica_t *replica = &self->replicas[number];
+    put(self, &self->orders, (word_t){.kind = GONE, .replica = number, .life = replica->life});
+    self->replicas[number].over = true;
+}
+
+static void kill(world_t *self, uint32_t number)
+{
+    bool lost = sim_chance(&self->luck, 50);
+    if (lost)
+        lose(self, number);
+    end_life(self, number);
+    self->replicas[number].absent = lost && number > 0 && sim_chance(&self->luck, 50);
 }
 
 static void begin(world_t *self);
@@ -473,6 +505,8 @@ static void strike(world_t *self)
     self->faults_left--;
     if (what < 40 && self->replicas[number].life != 0)
         kill(self, number);
+    else if (what < 45 && self->replicas[number].life != 0)
+        lose(self, number);
     else if (what < 60)
         hang_up(self, number);
     else if (what < 75) {

@@ -559,9 +559,10 @@ const tnd_command_t tnd_command_up = {
     .details =
         "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
         "its name before it.  Ctrl-C drains all hosts, as SIGTERM, SIGUSR1 and SIGUSR2 do; a\n"
-        "second Ctrl-C ends them.  A host without replicas that is killed, or stays stopped, is\n"
-        "replaced, as `restart:` and `restarts:` define, and the run continues.  If a host fails\n"
-        "in another way, the others are stopped; `up` returns its exit code.\n"
+        "second Ctrl-C ends them.  A host without replicas, or with those of `deal: whole`, that\n"
+        "is killed, or stays stopped, is replaced, as `restart:` and `restarts:` define, and the\n"
+        "run continues.  If a host fails in another way, the others are stopped; `up` returns\n"
+        "its exit code.\n"
         "\n"
         "It starts the hosts whose `address:` is this machine, and lists the others: start\n"
         "those on their machines by the same command, or each by `tundish run FILES...  --host\n"

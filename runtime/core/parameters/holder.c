@@ -24,6 +24,7 @@ typedef struct {
 
 typedef struct {
     tnd_life_t life; /* 0: there was none */
+    tnd_life_t over; /* the last one that was over by the leader's word; 0: none was */
     bool up;
     uint32_t load; /* steps that it has and has not pushed */
     bool
@@ -154,6 +155,8 @@ void tnd_parameters_core_replica_up(tnd_parameters_core_t *self, uint32_t replic
 {
     assert(replica < self->config.replicas && life != 0);
     replica_t *its = &self->replicas[replica];
+    if (its->over == life)
+        return;
     if (its->life != life)
         return_steps(self, replica);
     its->life = life;
@@ -174,11 +177,17 @@ void tnd_parameters_core_replica_away(tnd_parameters_core_t *self, uint32_t repl
     }
 }
 
-void tnd_parameters_core_replica_gone(tnd_parameters_core_t *self, uint32_t replica)
+void tnd_parameters_core_replica_gone(tnd_parameters_core_t *self, uint32_t replica,
+                                      tnd_life_t life)
 {
+    assert(replica < self->config.replicas && life != 0);
+    replica_t *its = &self->replicas[replica];
+    its->over = life;
+    if (its->life != life && !TND_BUG(LATER_LIFE_GONE))
+        return;
     tnd_parameters_core_replica_away(self, replica);
     return_steps(self, replica);
-    self->replicas[replica].life = 0;
+    its->life = 0;
 }
 
 static tnd_status_t check_step(const tnd_parameters_core_t *self, uint32_t replica, uint64_t step,

@@ -55,7 +55,7 @@ typedef struct tnd_msg {
         tnd_block_note_t block;
         struct {
             uint64_t step;
-        } until; /* WINDOW, HELD, BOOKED; LAST of the leader to feeders; DEPTH: slots */
+        } until; /* WINDOW, HELD, REDO, BOOKED; LAST of the leader to feeders; DEPTH: slots */
         struct {
             uint64_t step;  /* no step is started from this one on; TND_UNKNOWN: any */
             uint32_t epoch; /* and none of this epoch and later ones; TND_ENDLESS: any */
@@ -80,6 +80,10 @@ typedef struct tnd_msg {
             tnd_life_t life;  /* of the replica */
             uint32_t replica; /* TND_NOBODY: none gets it */
         } deal;
+        struct {
+            tnd_life_t life;
+            tnd_actor_id_t actor;
+        } gone;
         tnd_keep_note_t keep;
         struct {
             const tnd_cursor_t *cursor;

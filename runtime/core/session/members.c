@@ -27,8 +27,8 @@ void tnd_members_init(tnd_members_t *self, void *memory, const tnd_members_confi
     for (uint32_t i = 0; i < config->member_count; i++) {
         tnd_role_t role = config->members[i].role;
         tnd_host_state_t *host = &self->hosts[config->members[i].host];
-        host->soft = host->soft && !tnd_members_is_final(role);
-        host->needed = host->needed || tnd_members_is_ordered(role) || tnd_members_is_final(role);
+        host->soft = host->soft && !tnd_members_commits(role);
+        host->needed = host->needed || tnd_members_is_ordered(role) || tnd_members_commits(role);
     }
 }
 
@@ -114,6 +114,41 @@ void tnd_members_host_down(tnd_members_t *self, uint32_t host)
     }
 }
 
+void tnd_members_born(tnd_members_t *self, uint32_t index, tnd_life_t life)
+{
+    self->actors[index].life = life;
+}
+
+void tnd_members_lose_replicas(tnd_members_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        tnd_actor_state_t *actor = &self->actors[i];
+        if (self->config.members[i].host != host || actor->gone == actor->life)
+            continue;
+        actor->gone = actor->life;
+        actor->gone_told = false;
+    }
+}
+
+bool tnd_members_next_gone(tnd_members_t *self, uint32_t *index_p)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        tnd_actor_state_t *actor = &self->actors[i];
+        if (actor->gone == 0 || actor->gone_told)
+            continue;
+        actor->gone_told = true;
+        *index_p = i;
+        return true;
+    }
+    return false;
+}
+
+void tnd_members_repeat_gone(tnd_members_t *self)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        self->actors[i].gone_told = false;
+}
+
 void tnd_members_actor_up(tnd_members_t *self, uint32_t index, uint64_t now)
 {
     tnd_actor_state_t *actor = &self->actors[index];
@@ -181,7 +216,7 @@ bool tnd_members_complete(const tnd_members_t *self, bool started)
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         tnd_role_t role = self->config.members[i].role;
         if (!self->actors[i].up && !self->hosts[self->config.members[i].host].spare &&
-            (!started || tnd_members_is_ordered(role) || tnd_members_is_final(role)))
+            (!started || tnd_members_is_ordered(role) || tnd_members_commits(role)))
             return false;
     }
     return true;
@@ -227,9 +262,20 @@ static bool all_lanes_served(const tnd_members_t *self)
     return are_served(self, 0) && are_served(self, 1);
 }
 
+/*  Whether a step can be dealt, of a chain whose steps are. */
+static bool has_replicas(const tnd_members_t *self)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].role == TND_ROLE_REPLICA &&
+            self->hosts[self->config.members[i].host].up)
+            return true;
+    return false;
+}
+
 bool tnd_members_matter(const tnd_members_t *self, uint32_t host)
 {
     return self->hosts[host].needed || has_role(self, host, TND_ROLE_REDUCER) ||
+           (has_role(self, host, TND_ROLE_REPLICA) && !has_replicas(self)) ||
            (has_role(self, host, TND_ROLE_WORKER) && !all_lanes_served(self));
 }
 

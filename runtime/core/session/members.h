@@ -39,16 +39,19 @@ typedef struct {
 typedef struct {
     tnd_restart_policy_t policy;
     bool up, restart_due, restart_sent;
-    bool asked; /* the restart was requested, so the actor may work */
-    bool owed;  /* that was requested where the stream was fed before, and not done */
+    bool asked;      /* the restart was requested, so the actor may work */
+    bool owed;       /* that was requested where the stream was fed before, and not done */
+    tnd_life_t life; /* of a replica, as far as it is known; 0: it is not */
+    tnd_life_t gone; /* of a replica: the life that was lost with its host; 0: none was */
+    bool gone_told;  /* to the holder of its parameters */
     uint64_t restart_ns;
 } tnd_actor_state_t;
 
 typedef struct {
     tnd_restart_policy_t policy;
     bool up, came;
-    bool soft;         /* it has no feeder and may be started again */
-    bool needed;       /* it has a reader, a batcher or a feeder */
+    bool soft;         /* it has no actor that commits, and may be started again */
+    bool needed;       /* it has a reader, a batcher, or an actor that commits */
     bool lost, spare;  /* spare: the run does not wait for it */
     uint64_t until_ns; /* a lost host must be back by then */
     char why[160];     /* why it is lost */
@@ -69,17 +72,27 @@ void tnd_members_init(tnd_members_t *self, void *memory, const tnd_members_confi
 uint32_t tnd_members_find(const tnd_members_t *self, tnd_actor_id_t id);
 /*  Whether the loss of such an actor loses messages that only a rewind brings back. */
 bool tnd_members_is_ordered(tnd_role_t role);
-/*  Whether each step waits for its COMMIT. */
+/*  Whether each step waits for its COMMIT.  The run ends with such an actor: no other one has its state. */
 static inline bool tnd_members_commits(tnd_role_t role)
 {
     return role == TND_ROLE_FEEDER || role == TND_ROLE_PARAMETERS;
 }
-/*  Whether it has what no other one can replace, so that the run ends with it. */
-static inline bool tnd_members_is_final(tnd_role_t role)
-{
-    return tnd_members_commits(role) || role == TND_ROLE_REPLICA;
-}
 bool tnd_members_has_feeder(const tnd_members_t *self, uint32_t host);
+
+/*  The life of a replica, before any other actor can hear of it. */
+void tnd_members_born(tnd_members_t *self, uint32_t index, tnd_life_t life);
+/*  The lives of the replicas on that host are over, whether or not it returns. */
+void tnd_members_lose_replicas(tnd_members_t *self, uint32_t host);
+/*  The next replica whose life is over and of which the holder of its parameters was not told; it then counts
+ *  as told.  Returns false if there is none. */
+bool tnd_members_next_gone(tnd_members_t *self, uint32_t *index_p);
+/*  What the holder was told may be lost. */
+void tnd_members_repeat_gone(tnd_members_t *self);
+/*  Whether the life of an actor is one that was lost with its host, so that others have its steps. */
+static inline bool tnd_members_is_gone(const tnd_actor_state_t *actor)
+{
+    return actor->gone != 0 && actor->gone == actor->life;
+}
 
 /*  Returns whether the stream must rewind: a host that it needs has come back. */
 bool tnd_members_host_up(tnd_members_t *self, uint32_t host, uint64_t now);

@@ -596,13 +596,16 @@ Test(leader, the_place_of_a_spare_does_not_hold_up_the_start)
 
 /* --- a holder of parameters -------------------------------------------------------------------- */
 
-/*  The feeders of the fixture as replicas, on other hosts than the holder of their parameters. */
-static tnd_leader_core_t *dealing(void)
+enum { HOLDER = MEMBERS, DEALT_MEMBERS };
+
+/*  The feeders of the fixture as replicas, on other hosts than the holder of their parameters; the first one
+ *  may have another role. */
+static tnd_leader_core_t *dealing(tnd_role_t first)
 {
-    enum { HOLDER = MEMBERS, DEALT_MEMBERS };
     static tnd_member_t dealt[DEALT_MEMBERS];
     memcpy(dealt, members, sizeof members);
-    dealt[FEED_0].role = dealt[FEED_1].role = TND_ROLE_REPLICA;
+    dealt[FEED_0].role = first;
+    dealt[FEED_1].role = TND_ROLE_REPLICA;
     dealt[HOLDER] = (tnd_member_t){HOLDER, TND_ROLE_PARAMETERS, 1, 0, "params"};
     tnd_leader_core_config_t config = {.members = dealt,
                                        .member_count = DEALT_MEMBERS,
@@ -619,6 +622,7 @@ static tnd_leader_core_t *dealing(void)
     tnd_leader_core_t *self =
         go(tnd_leader_core_init(calloc(1, tnd_leader_core_bytes(&config)), &config, &start, 0));
     is_idle(self, 0);
+    tnd_leader_core_actor_born(self, FEED_1, 70);
     tnd_leader_core_actor_up(self, HOLDER, 0);
     rewinds(self, 0, 1, 0);
     return self;
@@ -627,7 +631,7 @@ static tnd_leader_core_t *dealing(void)
 Test(leader, a_step_is_booked_when_the_holder_of_the_parameters_has_committed_it)
 {
     tnd_effect_t effect;
-    tnd_leader_core_t *self = dealing();
+    tnd_leader_core_t *self = dealing(TND_ROLE_REPLICA);
     take_part(self, 0, 0);
     take_part(self, 0, 1);
     is_idle(self, 0);
@@ -646,15 +650,91 @@ Test(leader, a_step_is_booked_when_the_holder_of_the_parameters_has_committed_it
     free(self);
 }
 
-Test(leader, the_death_of_the_holder_or_of_a_replica_ends_the_run_by_name)
+Test(leader, the_death_of_the_holder_ends_the_run_by_name)
 {
-    tnd_leader_core_t *self = dealing();
-    tnd_leader_core_actor_down(self, MEMBERS, "killed", 0);
+    tnd_leader_core_t *self = dealing(TND_ROLE_REPLICA);
+    tnd_leader_core_actor_down(self, HOLDER, "killed", 0);
     fails_with(self, 0, "params on host beta died: killed; the last committed cursor is");
-    self = dealing();
-    tnd_leader_core_actor_down(self, FEED_1, "killed", 0);
-    fails_with(self, 0, "feed.1 on host delta died: killed");
-    self = dealing();
+    self = dealing(TND_ROLE_REPLICA);
     tnd_leader_core_host_lost(self, 1, "cut off", 0);
     fails_with(self, 0, "host beta was lost");
+}
+
+static void tells_gone(tnd_leader_core_t *self, tnd_life_t life)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert(effect.kind == TND_EFFECT_CONTROL && effect.msg.kind == TND_MSG_GONE);
+    cr_assert_eq(effect.msg.to, HOLDER);
+    cr_assert_eq(effect.msg.gone.actor, FEED_1);
+    cr_assert_eq(effect.msg.gone.life, life);
+    is_idle(self, 0);
+}
+
+Test(leader, the_holder_is_told_of_a_replica_that_is_lost_and_its_steps_are_fed_again)
+{
+    tnd_leader_core_t *self = dealing(TND_ROLE_REPLICA);
+    for (uint64_t step = 0; step < 3; step++)
+        for (uint32_t lane = 0; lane < 2; lane++)
+            take_part(self, step, lane);
+    hold(self, 3, HOLDER);
+    tnd_leader_core_host_lost(self, 3, "killed", 0);
+    tells_gone(self, 70);
+    tnd_msg_t redo = {.kind = TND_MSG_REDO, .from = HOLDER, .generation = 1, .until.step = 1};
+    tnd_leader_core_message(self, &redo, 0);
+    is_idle(self, 9 * ms);
+    rewinds(self, 10 * ms, 2, 1);
+    tnd_leader_core_message(self, &redo, 0); /* of the generation before */
+    is_idle(self, 1000 * ms);
+
+    /* The holder's host was away: what it was told may be lost. */
+    tnd_leader_core_host_up(self, 1, 0);
+    rewinds(self, 1000 * ms, 3, 1);
+    tells_gone(self, 70);
+    free(self);
+}
+
+/*  Others have its steps, so a life without any takes the place of the one that was counted as dead. */
+Test(leader, a_replica_that_was_lost_and_lives_is_restarted)
+{
+    tnd_effect_t effect;
+    tnd_leader_core_t *self = dealing(TND_ROLE_REPLICA);
+    tnd_leader_core_host_lost(self, 3, "silent", 0);
+    tells_gone(self, 70);
+    tnd_leader_core_host_up(self, 3, 0);
+    tnd_leader_core_actor_born(self, FEED_1, 70);
+    tnd_leader_core_actors_up(self, 3, 0);
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert(effect.kind == TND_EFFECT_RESTART && effect.msg.to == FEED_1);
+    cr_assert_eq(effect.msg.note.number, TND_LEADER_CORE_OVERTAKEN);
+    is_idle(self, 0);
+    tnd_leader_core_actor_born(self, FEED_1, 80);
+    tnd_leader_core_actor_up(self, FEED_1, 0);
+    is_idle(self, 0);
+
+    /* Another process has taken its place. */
+    tnd_leader_core_host_again(self, 3, "killed", 0);
+    tells_gone(self, 80);
+    tnd_leader_core_host_up(self, 3, 0);
+    tnd_leader_core_actor_born(self, FEED_1, 90);
+    tnd_leader_core_actors_up(self, 3, 0);
+    is_idle(self, 1000 * ms);
+    free(self);
+}
+
+Test(leader, a_run_waits_for_its_last_replica_for_restart_timeout)
+{
+    uint32_t missing[4];
+    tnd_leader_core_t *self = dealing(TND_ROLE_REPLICA);
+    tnd_leader_core_host_lost(self, 3, "killed", 0);
+    tells_gone(self, 70);
+    cr_assert_not(tnd_leader_core_needs(self, 3), "one is left");
+    free(self);
+    self = dealing(TND_ROLE_OBSERVER);
+    tnd_leader_core_host_lost(self, 3, "killed", 0);
+    tells_gone(self, 70);
+    cr_assert(tnd_leader_core_needs(self, 3));
+    cr_assert_eq(tnd_leader_core_missing(self, missing, 4), 1);
+    is_idle(self, 9999 * ms);
+    fails_with(self, 10000 * ms, "host delta was lost and did not come back in time: killed");
 }

@@ -391,3 +391,16 @@ Test(message_validator, steps_are_dealt_by_the_holder_to_replicas_that_exist_or_
     cr_assert_str_eq(tnd_validator_control(accept, &deal, 0), "it may not send this message here");
     free(accept);
 }
+
+Test(message_validator, only_the_leader_says_that_a_life_is_over)
+{
+    tnd_validator_t *accept = accept_dealt(HOLD);
+    tnd_msg_t gone = {.kind = TND_MSG_GONE, .from = TND_LEADER, .to = HOLD, .gone = {.life = 1}};
+    cr_assert_null(tnd_validator_control(accept, &gone, 0));
+    gone.gone.life = 0;
+    cr_assert_str_eq(tnd_validator_control(accept, &gone, 0), "its numbers are out of range");
+    gone.gone.life = 1;
+    gone.from = TRAIN0;
+    cr_assert_str_eq(tnd_validator_control(accept, &gone, 0), "it may not send this message here");
+    free(accept);
+}

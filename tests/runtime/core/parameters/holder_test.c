@@ -152,7 +152,7 @@ Test(parameters, the_least_step_has_a_slot_of_its_own)
     make(2, 1, TND_PARAMETERS_STEPS, 0);
     begin(2);
     cr_expect_str_eq(effects(), "held 0, deal 0 to 0.10, deal 1 to 1.11");
-    tnd_parameters_core_replica_gone(core, 0);
+    tnd_parameters_core_replica_gone(core, 0, 10);
     cr_expect_str_eq(effects(), "redo 0");
     tnd_parameters_core_rewind(core, 2, 0);
     cr_expect_str_eq(effects(), "held 0, deal 0 to 1.11, deal 1 to 1.11");
@@ -329,7 +329,7 @@ Test(parameters, a_rewind_beyond_a_step_that_is_lacking_asks_for_another)
     (void)effects();
     (void)reads(0, 0);
     (void)reads(1, 1);
-    tnd_parameters_core_replica_gone(core, 1);
+    tnd_parameters_core_replica_gone(core, 1, 11);
     tnd_parameters_core_rewind(core, 2, 2);
     cr_expect_str_eq(effects(), "redo 1, held 1, deal 2 to 0.10");
     tnd_parameters_core_rewind(core, 2, 0); /* of the same generation: it is known */
@@ -338,6 +338,40 @@ Test(parameters, a_rewind_beyond_a_step_that_is_lacking_asks_for_another)
     cr_expect_str_eq(effects(), "held 1");
     cr_expect_str_eq(pushes(0, 0), "taken 0 of 0, apply 0 to make 1, commit 0, deal 1 to 0.10, "
                                    "deal 2 to 0.10");
+}
+
+/*  The leader counted its host as lost, from which the holder still hears. */
+Test(parameters, a_life_that_is_over_gets_nothing_also_if_it_speaks)
+{
+    make(2, 1, TND_PARAMETERS_STEPS, 4);
+    begin(2);
+    cr_expect_str_eq(effects(), "held 0, deal 0 to 0.10, deal 1 to 1.11");
+    cr_expect_str_eq(reads(0, 0), "serve 0 to 0 for 0, held 1");
+    tnd_parameters_core_replica_gone(core, 0, 10);
+    cr_expect_str_eq(effects(), "redo 0, held 0");
+    cr_expect_str_eq(pushes(0, 0), "drop, taken 0 of 0");
+    tnd_parameters_core_replica_up(core, 0, 10); /* it calls again */
+    cr_expect_str_eq(reads(0, 0), "");
+    tnd_parameters_core_rewind(core, 2, 0);
+    cr_expect_str_eq(effects(), "held 0, deal 0 to 1.11, deal 1 to 1.11");
+    cr_expect_str_eq(computes(1, 0), "taken 0 of 1, apply 0 to make 1, commit 0");
+    tnd_parameters_core_replica_up(core, 0, 20);
+    cr_expect_str_eq(effects(), "deal 2 to 0.20");
+}
+
+Test(parameters, the_late_word_of_a_death_takes_nothing_from_the_next_life)
+{
+    make(1, 1, TND_PARAMETERS_STEPS, 4);
+    begin(1);
+    (void)effects();
+    tnd_parameters_core_replica_away(core, 0);
+    tnd_parameters_core_replica_up(core, 0, 20);
+    cr_expect_str_eq(effects(), "redo 0, deal 1 to 0.20");
+    tnd_parameters_core_rewind(core, 2, 0);
+    cr_expect_str_eq(effects(), "held 0, deal 0 to 0.20, deal 1 to 0.20");
+    tnd_parameters_core_replica_gone(core, 0, 10);
+    cr_expect_str_eq(effects(), "");
+    cr_expect_str_eq(computes(0, 0), "taken 0 of 0, apply 0 to make 1, commit 0");
 }
 
 /*  It had the rows of step 0 before the rewind, so joins have not sent them again when it has pushed. */
@@ -350,7 +384,7 @@ Test(parameters, joins_do_not_wait_for_a_dead_replica_that_has_pushed_what_they_
     cr_expect_str_eq(effects(), "held 0, deal 0 to 0.10, deal 1 to 1.11");
     cr_expect_str_eq(reads(0, 0), "serve 0 to 0 for 0, held 1");
     cr_assert_eq(tnd_parameters_core_push(core, 0, 0, said, &error), TND_OK);
-    tnd_parameters_core_replica_gone(core, 0);
+    tnd_parameters_core_replica_gone(core, 0, 10);
     cr_expect_str_eq(effects(), "taken 0 of 0, apply 0 to make 1, redo 1, commit 0");
     tnd_parameters_core_rewind(core, 3, 1);
     cr_expect_str_eq(effects(), "commit 0, held 1, deal 1 to 1.11");
@@ -361,7 +395,7 @@ Test(parameters, joins_do_not_wait_for_a_dead_replica_that_has_pushed_what_they_
     (void)computes(1, 1);
     cr_expect_str_eq(reads(0, 2), "serve 2 to 0 for 2, held 3");
     cr_assert_eq(tnd_parameters_core_push(core, 0, 2, said, &error), TND_OK);
-    tnd_parameters_core_replica_gone(core, 0);
+    tnd_parameters_core_replica_gone(core, 0, 20);
     cr_expect(strstr(effects(), "redo") == NULL, "%s", said);
 }
 
@@ -444,7 +478,7 @@ Test(parameters, steps_after_the_end_stay_in_their_slots)
     tnd_parameters_core_limit(core, 4);
     cr_expect_str_eq(reads(0, 4), "held 5");
     tnd_parameters_core_end(core, 4);
-    tnd_parameters_core_replica_gone(core, 1);
+    tnd_parameters_core_replica_gone(core, 1, 11);
     tnd_parameters_core_booked(core, 1);
     tnd_parameters_core_rewind(core, 2, 1);
     cr_expect_str_eq(effects(), "held 1, deal 1 to 0.10, deal 2 to none");
