@@ -78,6 +78,7 @@ typedef struct {
     tnd_instance_t *instances;
     tnd_edge_t *edges;
     uint32_t instance_count, edge_count;
+    bool dealt;
 } maker_t;
 
 static void keep_upstream(maker_t *self, const char *actor)
@@ -94,7 +95,24 @@ static void keep_upstream(maker_t *self, const char *actor)
     }
 }
 
-static void copy_kept(maker_t *self)
+/*  Whether its batches go, as a whole, to one replica each. */
+static bool deals(const tnd_instance_t *instance)
+{
+    return has_role(instance, TND_ROLE_JOIN) &&
+           ((const tnd_batcher_options_t *)instance->options)->deal == TND_DEAL_WHOLE;
+}
+
+/*  No holder of parameters is there to deal the steps: one replica has all of them. */
+static void take_all_steps(tnd_instance_t *instance, tnd_arena_t *arena)
+{
+    tnd_batcher_options_t *options = tnd_arena_array(arena, 1, sizeof *options);
+    *options = *(const tnd_batcher_options_t *)instance->options;
+    options->deal = TND_DEAL_SPLIT;
+    options->replicas = 1;
+    instance->options = options;
+}
+
+static void copy_kept(maker_t *self, tnd_arena_t *arena)
 {
     for (uint32_t i = 0; i < self->from->instance_count; i++) {
         if (!self->kept[i])
@@ -104,6 +122,10 @@ static void copy_kept(maker_t *self)
         *instance = self->from->instances[i];
         instance->host = 0;
         instance->chain = 0;
+        if (!deals(instance))
+            continue;
+        take_all_steps(instance, arena);
+        self->dealt = true;
     }
     for (uint32_t e = 0; e < self->from->edge_count; e++) {
         if (!self->kept[self->from->edges[e].from] || !self->kept[self->from->edges[e].to])
@@ -252,7 +274,7 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
                                  sizeof(tnd_edge_t)),
     };
     keep_upstream(&maker, actor);
-    copy_kept(&maker);
+    copy_kept(&maker, arena);
     *self = (tnd_head_plan_t){.plan = *plan};
     self->plan.checkpoint = NULL;
     self->plan.whole = plan;
@@ -261,7 +283,7 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
     if (!self->batches)
         add_batchers(&maker, arena, actor);
     const tnd_chain_plan_t *chain = &plan->chains[chain_of(plan, actor)];
-    self->replicas = self->batches ? chain->replicas : 1;
+    self->replicas = self->batches && !maker.dealt ? chain->replicas : 1;
     add_feeder(&maker, arena, self->replicas, fed ? casts_of(&maker, actor) : NULL);
     self->plan.instances = maker.instances;
     self->plan.instance_count = maker.instance_count;
