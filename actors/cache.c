@@ -67,13 +67,20 @@ static tnd_status_t cache_derive(const tnd_plan_t *plan, const tnd_instance_t *i
     if (stream->sequential || (stream->count == TND_UNKNOWN && !stream->by_file))
         return tnd_fail(error, "a cache needs a source that can read any row and whose length is "
                                "known; compressed files become one with `spool:`");
-    for (uint32_t i = 0; i < stream->order.count; i++)
-        if (stream->order.maps[i].kind == TND_PLACE_INTERLEAVE ||
-            stream->order.maps[i].kind == TND_PLACE_WINDOW)
+    for (uint32_t i = 0; i < stream->order.count; i++) {
+        tnd_place_kind_t kind = stream->order.maps[i].kind;
+        if ((kind == TND_PLACE_INTERLEAVE && !tnd_sample_order_is_steady(&stream->order)) ||
+            kind == TND_PLACE_WINDOW)
             return tnd_fail(error,
                             "a cache does not know which samples `%s` of the reader puts at "
                             "a position",
-                            tnd_place_name(stream->order.maps[i].kind));
+                            tnd_place_name(kind));
+    }
+    /* Their names depend on the order, which another run may change. */
+    if (folder_of(options) != NULL && tnd_sample_order_is_steady(&stream->order))
+        return tnd_fail(error,
+                        "a store in a folder does not know which samples `interleave` of the "
+                        "reader puts at a position: use `store: memory`");
     /* There the samples of a lane change from epoch to epoch. */
     if (folder_of(options) != NULL && stream->lanes > 1 && !stream->by_file)
         return tnd_fail(error,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
@@ -50,6 +51,8 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
     *list = stream->order;
     if (list->count == 0)
         short_form(config, list);
+    if (config->renamed && tnd_sample_order_is_steady(list))
+        memmove(list->maps, list->maps + 1, --list->count * sizeof *list->maps);
     bool whole = tnd_places_of_lane(list, config->lane, stream->lanes) || stream->by_file ||
                  stream->undivided;
     for (uint32_t i = 0; i < list->count && stream->by_file; i++)
@@ -76,7 +79,7 @@ tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint3
                                                    uint32_t lane, const tnd_stream_t *stream)
 {
     uint32_t batcher = tnd_plan_batcher(plan, chain, lane);
-    tnd_sample_order_config_t config = {.stream = stream, .lane = lane};
+    tnd_sample_order_config_t config = {.stream = stream, .lane = lane, .renamed = true};
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_READER)
             config.shuffle =

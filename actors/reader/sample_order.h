@@ -19,6 +19,7 @@ typedef struct {
     uint32_t lane;
     const uint64_t *files; /* rows of each file; NULL: one file, or not known yet */
     uint32_t file_count;
+    bool renamed;              /* the first map of an order that is steady is left out */
     uint64_t recall;           /* positions of the lane that may be asked for again */
     tnd_place_watch_fn *watch; /* see places.h; NULL: none */
     void *watcher;
@@ -31,7 +32,14 @@ typedef struct {
     tnd_places_t *places;
 } tnd_sample_order_t;
 
-/*  The order of a lane's reader, for the actors after it.  `files` is not known to them. */
+/*  Whether the first map of an order puts the rows of files at the same positions in each epoch. */
+static inline bool tnd_sample_order_is_steady(const tnd_place_list_t *order)
+{
+    return order->count > 0 && order->maps[0].kind == TND_PLACE_INTERLEAVE;
+}
+
+/*  The order of a lane's reader, for the actors after it.  `files` is not known to them: where it is steady, they
+ *  name a sample by its position after the first map. */
 tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint32_t chain,
                                                    uint32_t lane, const tnd_stream_t *stream);
 
