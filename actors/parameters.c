@@ -49,7 +49,9 @@ typedef struct {
     applied_t *applied; /* by step % TND_DEALT_MOST */
     uint64_t booked;    /* what was said of the steps below is not needed any more */
     tnd_keep_note_t keep;
-    uint64_t saved; /* the last checkpoint is of so many steps */
+    bool has_values;   /* they are read, or the first replica has sent them */
+    tnd_life_t *waits; /* by replica: one that is connected and may not be served yet; 0: none */
+    uint64_t saved;    /* the last checkpoint is of so many steps */
     uint32_t generation;
     bool over;
 } holder_t;
@@ -87,15 +89,40 @@ static void parameters_memory(const tnd_plan_t *plan, uint32_t index, const tnd_
                             "parameters on their way, and gradients that wait for their turn");
 }
 
-static tnd_status_t open_values(holder_t *holder, tnd_error_t *error)
+/*  The checkpoint to go on from has so many steps; 0: there is none. */
+static uint64_t resumed_step(const holder_t *holder)
+{
+    const tnd_resume_t *resume = tnd_actor_resume(holder->self);
+    return resume != NULL ? resume->step : 0;
+}
+
+/*  `first`: values of the first replica, or NULL. */
+static tnd_status_t open_values(holder_t *holder, size_t count, const void *first,
+                                tnd_error_t *error)
 {
     char path[TND_STORE_PATH];
-    const tnd_resume_t *resume = tnd_actor_resume(holder->self);
-    bool goes_on = resume != NULL && resume->step > 0;
-    if (goes_on)
-        TND_TRY(tnd_store_check(resume, 0, path, error));
-    return tnd_held_values_open(&holder->values, holder->options, goes_on ? resume->step : 0,
-                                goes_on ? path : NULL, error);
+    tnd_held_values_config_t config = {.options = holder->options,
+                                       .count = count,
+                                       .version = resumed_step(holder),
+                                       .first = first};
+    if (config.version > 0) {
+        TND_TRY(tnd_store_check(tnd_actor_resume(holder->self), 0, path, error));
+        config.checkpoint = path;
+    }
+    holder->has_values = true;
+    return tnd_held_values_open(&holder->values, &config, error);
+}
+
+/*  What it can read itself; else the first replica sends how many there are, and their values. */
+static tnd_status_t read_values(holder_t *holder, tnd_error_t *error)
+{
+    const tnd_parameters_options_t *options = holder->options;
+    size_t count = options->count;
+    if (options->initial == NULL && (count == 0 || resumed_step(holder) == 0))
+        return TND_OK;
+    if (count == 0)
+        TND_TRY(tnd_held_values_count(options, &count, error));
+    return open_values(holder, count, NULL, error);
 }
 
 static void make_machine(holder_t *holder)
@@ -112,7 +139,7 @@ static void make_machine(holder_t *holder)
             options->staleness == TND_STALENESS_UNBOUNDED ? TND_UNKNOWN : options->staleness};
     holder->machine_memory = tnd_allocate_zeroed(1, tnd_parameters_core_bytes(&config));
     holder->machine = tnd_parameters_core_init(holder->machine_memory, &config);
-    holder->booked = holder->values.newest;
+    holder->booked = resumed_step(holder);
     tnd_parameters_core_begin(holder->machine, holder->booked, NULL, 0);
 }
 
@@ -126,7 +153,8 @@ static tnd_status_t parameters_init(void *state, tnd_actor_t *self, tnd_error_t 
     holder->joins = tnd_peers_of(self, TND_ROLE_JOIN, tnd_actor_plan(self)->lanes);
     holder->applied = tnd_allocate_zeroed(TND_DEALT_MOST, sizeof *holder->applied);
     tnd_error_t why;
-    if (open_values(holder, &why) != TND_OK)
+    holder->waits = tnd_allocate_zeroed(holder->carriers.count, sizeof *holder->waits);
+    if (read_values(holder, &why) != TND_OK)
         return tnd_fail(error, "%s: %s", holder->name, why.text);
     make_machine(holder);
     return TND_OK;
@@ -367,6 +395,28 @@ static tnd_status_t take_push(holder_t *holder, tnd_arrival_t *arrival, tnd_erro
     return tnd_parameters_core_push(holder->machine, note->replica, note->step, push, error);
 }
 
+/*  The first values, unless they are known: the first replica sends them on each connection. */
+static tnd_status_t take_initial(holder_t *holder, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    tnd_buffer_t *values = msg->parameters.payload;
+    size_t size = tnd_buffer_size(values), count = size / sizeof(float);
+    tnd_error_t why;
+    if (holder->has_values)
+        return TND_OK;
+    if (msg->parameters.replica != 0 || count == 0 || size % sizeof(float) != 0 ||
+        (holder->options->count != 0 && count != holder->options->count))
+        return tnd_fail(error,
+                        "%s: replica %" PRIu32 " sent first values of %zu bytes, which do not fit: "
+                        "compare the versions of Tundish on both hosts",
+                        holder->name, msg->parameters.replica, size);
+    if (open_values(holder, count, tnd_buffer_data(values), &why) != TND_OK)
+        return tnd_fail(error, "%s: %s", holder->name, why.text);
+    for (uint32_t r = 0; r < holder->carriers.count; r++)
+        if (holder->waits[r] != 0)
+            tnd_parameters_core_replica_up(holder->machine, r, holder->waits[r]);
+    return TND_OK;
+}
+
 static void take_booked(holder_t *holder, uint64_t below)
 {
     tnd_parameters_core_booked(holder->machine, below);
@@ -414,6 +464,8 @@ static tnd_status_t take_message(holder_t *holder, tnd_arrival_t *arrival, tnd_e
     const tnd_msg_t *msg = &arrival->msg;
     uint64_t started = tnd_parameters_core_started(holder->machine);
     switch (msg->kind) {
+    case TND_MSG_INITIAL:
+        return take_initial(holder, msg, error);
     case TND_MSG_READ:
         return tnd_parameters_core_read(holder->machine, msg->parameters.replica,
                                         msg->parameters.step, error);
@@ -447,11 +499,16 @@ static tnd_status_t take_message(holder_t *holder, tnd_arrival_t *arrival, tnd_e
 
 static void note_feeder(holder_t *holder, const tnd_arrival_t *arrival)
 {
-    for (uint32_t r = 0; r < holder->carriers.count; r++)
-        if (holder->carriers.ids[r] == arrival->peer && arrival->kind == TND_ARRIVAL_UP)
-            tnd_parameters_core_replica_up(holder->machine, r, arrival->birth);
-        else if (holder->carriers.ids[r] == arrival->peer)
+    for (uint32_t r = 0; r < holder->carriers.count; r++) {
+        if (holder->carriers.ids[r] != arrival->peer)
+            continue;
+        bool up = arrival->kind == TND_ARRIVAL_UP;
+        holder->waits[r] = up && !holder->has_values ? arrival->birth : 0;
+        if (!up)
             tnd_parameters_core_replica_away(holder->machine, r);
+        else if (holder->has_values)
+            tnd_parameters_core_replica_up(holder->machine, r, arrival->birth);
+    }
 }
 
 static tnd_status_t parameters_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
@@ -472,7 +529,8 @@ static tnd_status_t parameters_work(void *state, tnd_actor_t *self, bool *more_p
 {
     holder_t *holder = state;
     (void)self, (void)more_p;
-    if (holder->generation == 0 || holder->over || !tnd_parameters_core_over(holder->machine))
+    if (holder->generation == 0 || holder->over || !holder->has_values ||
+        !tnd_parameters_core_over(holder->machine))
         return TND_OK;
     return end(holder, error);
 }
@@ -502,6 +560,7 @@ static void parameters_fini(void *state)
         tnd_buffer_drop(&holder->applied[i].text);
     tnd_held_values_close(&holder->values);
     free(holder->applied);
+    free(holder->waits);
     free(holder->machine_memory);
     tnd_peers_free(&holder->carriers);
     tnd_peers_free(&holder->joins);
@@ -512,8 +571,10 @@ static void parameters_fini(void *state)
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_parameters_options_t, optimizer, PART, GRAPH), .parts = tnd_optimizer_table,
      .example = "{adam: {rate: 0.001}}", .help = "what applies a gradient to the parameters"},
-    {TND_OPTION(tnd_parameters_options_t, count, U64, GRAPH), .unit = "numbers",
-     .range = "1..66000000", .example = "25450", .help = "how many parameters there are, f32"},
+    {TND_OPTION(tnd_parameters_options_t, count, U64, GRAPH), .unit = "numbers", .fallback = "auto",
+     .range = "1..66000000", .choices = "auto=0", .example = "25450",
+     .help = "how many parameters there are, f32; by default as many as `initial` or the step has, "
+             "which are then not part of the memory sum"},
     {TND_OPTION(tnd_parameters_options_t, staleness, U64, GRAPH), .unit = "steps", .fallback = "0",
      .range = "0..128", .choices = "unbounded=18446744073709551615",
      .help =
@@ -526,7 +587,8 @@ static const tnd_option_t options[] = {
      .help = "in which order gradients are applied: that of their steps, which gives the same bits "
              "for any number of replicas, on any hosts; or as they arrive, as in TensorFlow"},
     {TND_OPTION(tnd_parameters_options_t, initial, PATH, GRAPH), .fallback = "",
-     .help = "a .npy file with the first values, `count` f32 of any shape; zeros without it"},
+     .help = "a .npy file with the first values, f32 of any shape; without it, those that the step "
+             "gives when it is opened (tnd_replica_initial), or `count` zeros"},
 };
 
 const tnd_kind_t tnd_kind_parameters = {
@@ -540,9 +602,9 @@ const tnd_kind_t tnd_kind_parameters = {
                  TND_OPTIONS(options, tnd_parameters_options_t)},
             .role = TND_ROLE_PARAMETERS,
             .instances = TND_INSTANCE_ONE,
-            .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(READ) | TND_ACCEPT(PUSH) |
-                       TND_ACCEPT(BOOKED) | TND_ACCEPT(HALT) | TND_ACCEPT(LIMIT) |
-                       TND_ACCEPT(LAST) | TND_ACCEPT(KEEP) | TND_ACCEPT(GONE),
+            .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(INITIAL) | TND_ACCEPT(READ) |
+                       TND_ACCEPT(PUSH) | TND_ACCEPT(BOOKED) | TND_ACCEPT(HALT) |
+                       TND_ACCEPT(LIMIT) | TND_ACCEPT(LAST) | TND_ACCEPT(KEEP) | TND_ACCEPT(GONE),
             .inlets = {{.name = "in", .flow = TND_FLOW_VALUES, .required = true}},
             .inlet_count = 1,
         },

@@ -39,10 +39,13 @@ typedef struct {
 
 struct tnd_dealt_replicas {
     tnd_dealt_replicas_config_t config;
-    const char *holder; /* the actor's name */
-    size_t count;       /* numbers that it holds */
-    uint32_t room;      /* of what is served, and of what is pushed */
-    tnd_pool_t *pool;   /* of gradients with reports after them */
+    const char *holder;                      /* the actor's name */
+    const tnd_parameters_options_t *options; /* its own */
+    size_t count;           /* numbers that it holds; 0: not known before it serves some */
+    uint32_t room;          /* of what is served, and of what is pushed */
+    tnd_pool_t *pool;       /* of gradients with reports after them; NULL without `count` */
+    tnd_buffer_t *initial;  /* first values, which the holder may lack; NULL: they are elsewhere */
+    tnd_pool_t *first_pool; /* that they are of */
     replica_t *replicas;
 };
 
@@ -66,12 +69,67 @@ static void make_replica(tnd_dealt_replicas_t *self, replica_t *replica, uint32_
     replica->pushed = tnd_allocate_zeroed(self->room, sizeof *replica->pushed);
 }
 
-static tnd_status_t open_models(const tnd_dealt_replicas_t *self, tnd_error_t *error)
+static void set_count(tnd_dealt_replicas_t *self, size_t count)
+{
+    self->count = count;
+    self->pool = tnd_pool_new(gradient_bytes(self) + tnd_step_reports_bytes());
+}
+
+/*  The first values that a step gave, `count` of them, or NULL. */
+static tnd_status_t check_initial(tnd_dealt_replicas_t *self, const float *values, size_t count,
+                                  tnd_error_t *error)
+{
+    if (values == NULL && self->count == 0 && self->options->initial == NULL)
+        return tnd_fail(error,
+                        "%s: its step gives no first values of the parameters "
+                        "(tnd_replica_initial), and `%s` has neither `count:` nor `initial:`",
+                        self->config.name, self->holder);
+    if (values == NULL)
+        return TND_OK;
+    if (self->count == 0)
+        set_count(self, count);
+    if (self->count == count)
+        return TND_OK;
+    return tnd_fail(error, "%s: its step has %zu parameters, but `count` of `%s` is %zu",
+                    self->config.name, count, self->holder, self->count);
+}
+
+/*  Keeps what the holder does not read from a file; NULL: zeros. */
+static void keep_initial(tnd_dealt_replicas_t *self, const float *values)
+{
+    if (self->config.first != 0 || self->options->initial != NULL || self->initial != NULL)
+        return;
+    self->first_pool = tnd_pool_new(gradient_bytes(self));
+    self->initial = tnd_pool_take(self->first_pool);
+    memset(tnd_buffer_data(self->initial), 0, gradient_bytes(self));
+    if (values != NULL)
+        memcpy(tnd_buffer_data(self->initial), values, gradient_bytes(self));
+    tnd_buffer_seal(self->initial);
+}
+
+static tnd_status_t open_model(tnd_dealt_replicas_t *self, tnd_device_workers_t *workers,
+                               tnd_error_t *error)
+{
+    size_t count;
+    const tnd_replica_state_t state = {.holder = self->holder};
+    tnd_device_workers_serve(workers, &state);
+    tnd_status_t status =
+        tnd_device_workers_call(workers, tnd_models_open_task(self->config.models), error);
+    float *values = tnd_device_workers_initial(workers, &count);
+    if (status == TND_OK)
+        status = check_initial(self, values, count, error);
+    if (status == TND_OK)
+        keep_initial(self, values);
+    free(values);
+    return status;
+}
+
+static tnd_status_t open_models(tnd_dealt_replicas_t *self, tnd_error_t *error)
 {
     tnd_word_write(&tnd_actor_statistics(self->config.self)->opens, TND_OPENS_MODELS);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_device_workers_t *workers = self->replicas[i].device.workers;
-        TND_TRY(tnd_device_workers_call(workers, tnd_models_open_task(self->config.models), error));
+        TND_TRY(open_model(self, workers, error));
         tnd_device_workers_run_all(workers, tnd_models_step_task(self->config.models));
     }
     return TND_OK;
@@ -85,9 +143,10 @@ tnd_status_t tnd_dealt_replicas_new(tnd_dealt_replicas_t **self_p,
     const tnd_instance_t *holder = &tnd_actor_plan(config->self)->instances[config->holder];
     self->config = *config;
     self->holder = holder->actor;
-    self->count = ((const tnd_parameters_options_t *)holder->options)->count;
+    self->options = holder->options;
     self->room = config->slots + 2;
-    self->pool = tnd_pool_new(gradient_bytes(self) + tnd_step_reports_bytes());
+    if (self->options->count > 0)
+        set_count(self, self->options->count);
     self->replicas = tnd_allocate_zeroed(config->count, sizeof *self->replicas);
     for (uint32_t i = 0; i < config->count; i++)
         make_replica(self, &self->replicas[i], i, &devices[i]);
@@ -199,6 +258,18 @@ static void read_parameters(const tnd_dealt_replicas_t *self, const replica_t *r
     (void)tnd_actor_send(self->config.self, &msg, TND_CARRY_NOTHING);
 }
 
+/*  The first values, unless the holder has served some. */
+static void send_initial(const tnd_dealt_replicas_t *self)
+{
+    tnd_msg_t msg = to_holder(self, TND_MSG_INITIAL);
+    tnd_buffer_t *values = self->initial;
+    if (values == NULL)
+        return;
+    msg.parameters.payload = tnd_buffer_hold(values); /* it may have to be repeated */
+    if (tnd_actor_send(self->config.self, &msg, TND_CARRY_BUFFER) != TND_OK)
+        tnd_buffer_drop(&values);
+}
+
 static void push(const tnd_dealt_replicas_t *self, replica_t *replica, tnd_buffer_t *gradient)
 {
     tnd_msg_t msg = to_holder(self, TND_MSG_PUSH);
@@ -264,6 +335,9 @@ static tnd_status_t take_served_values(tnd_dealt_replicas_t *self, tnd_arrival_t
     const tnd_msg_t *msg = &arrival->msg;
     tnd_buffer_t *values = msg->parameters.payload;
     replica_t *replica = &self->replicas[msg->parameters.replica - self->config.first];
+    tnd_buffer_drop(&self->initial);
+    if (self->count == 0)
+        set_count(self, tnd_buffer_size(values) / sizeof(float));
     if (tnd_buffer_size(values) != gradient_bytes(self))
         return tnd_fail(error,
                         "%s: %s served parameters of %zu bytes, but it holds %zu f32: compare the "
@@ -297,6 +371,8 @@ tnd_status_t tnd_dealt_replicas_arrive(tnd_dealt_replicas_t *self, tnd_arrival_t
         return take_message(self, arrival, error);
     if (arrival->peer != self->config.holder || arrival->kind == TND_ARRIVAL_REFUSED)
         return TND_OK;
+    if (arrival->kind == TND_ARRIVAL_UP)
+        send_initial(self);
     for (uint32_t i = 0; i < self->config.count; i++) {
         replica_t *replica = &self->replicas[i];
         if (arrival->kind == TND_ARRIVAL_UP)
@@ -431,6 +507,8 @@ void tnd_dealt_replicas_destroy(tnd_dealt_replicas_t **self_p)
         free(replica->pushed);
         free(replica->aligned);
     }
+    tnd_buffer_drop(&self->initial);
+    tnd_pool_destroy(&self->first_pool);
     tnd_pool_destroy(&self->pool);
     free(self->replicas);
     free(self);

@@ -12,6 +12,7 @@
 #include "actors/stored/npy_header.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/dtype.h"
+#include "runtime/feed/replica.h"
 
 uint32_t tnd_held_values_versions(const tnd_parameters_options_t *options)
 {
@@ -23,13 +24,33 @@ static float *values_of(tnd_buffer_t *buffer)
     return tnd_buffer_data(buffer);
 }
 
-/*  Reads an array of numbers of any shape. */
-static tnd_status_t read_numbers(tnd_stored_t *in, float *values, size_t count, tnd_error_t *error)
+/*  Of an array of any shape. */
+static uint64_t numbers_of(const tnd_stored_t *in)
 {
     uint64_t found = in->rows;
-    const uint8_t *bytes;
     for (uint32_t axis = 0; axis < in->rank; axis++)
         found *= in->shape[axis];
+    return found;
+}
+
+tnd_status_t tnd_held_values_count(const tnd_parameters_options_t *options, size_t *count_p,
+                                   tnd_error_t *error)
+{
+    tnd_stored_t in;
+    TND_TRY(tnd_npy_open(&in, options->initial, error));
+    uint64_t found = numbers_of(&in);
+    tnd_stored_close(&in);
+    *count_p = found;
+    return found > 0 && found <= TND_PARAMETERS_MOST
+               ? TND_OK
+               : tnd_fail(error, "%s has %" PRIu64 " numbers: it can have 1 to %d",
+                          options->initial, found, TND_PARAMETERS_MOST);
+}
+
+static tnd_status_t read_numbers(tnd_stored_t *in, float *values, size_t count, tnd_error_t *error)
+{
+    uint64_t found = numbers_of(in);
+    const uint8_t *bytes;
     if (in->dtype != TND_F32 || found != count)
         return tnd_fail(error, "%s has %" PRIu64 " %s, but `count` is %zu f32", in->path, found,
                         tnd_dtype_name(in->dtype), count);
@@ -41,10 +62,6 @@ static tnd_status_t read_numbers(tnd_stored_t *in, float *values, size_t count, 
 static tnd_status_t read_initial(const char *file, float *values, size_t count, tnd_error_t *error)
 {
     tnd_stored_t in;
-    if (file == NULL) {
-        memset(values, 0, count * sizeof *values);
-        return TND_OK;
-    }
     TND_TRY(tnd_npy_open(&in, file, error));
     tnd_status_t status = read_numbers(&in, values, count, error);
     tnd_stored_close(&in);
@@ -67,25 +84,29 @@ static tnd_status_t load(tnd_held_values_t *self, const char *file, tnd_error_t 
     return status;
 }
 
-static tnd_status_t fill(tnd_held_values_t *self, const tnd_parameters_options_t *options,
-                         const char *checkpoint, tnd_error_t *error)
+static tnd_status_t fill(tnd_held_values_t *self, const tnd_held_values_config_t *config,
+                         tnd_error_t *error)
 {
-    if (checkpoint != NULL)
-        return load(self, checkpoint, error);
+    if (config->checkpoint != NULL)
+        return load(self, config->checkpoint, error);
     float *first = values_of(self->versions[0]);
-    TND_TRY(read_initial(options->initial, first, self->count, error));
+    if (config->options->initial != NULL)
+        TND_TRY(read_initial(config->options->initial, first, self->count, error));
+    else
+        memcpy(first, config->first, self->count * sizeof *first);
     for (uint32_t i = 1; i < self->kept; i++)
         memcpy(values_of(self->versions[i]), first, self->count * sizeof *first);
     return TND_OK;
 }
 
-tnd_status_t tnd_held_values_open(tnd_held_values_t *self, const tnd_parameters_options_t *options,
-                                  uint64_t version, const char *checkpoint, tnd_error_t *error)
+tnd_status_t tnd_held_values_open(tnd_held_values_t *self, const tnd_held_values_config_t *config,
+                                  tnd_error_t *error)
 {
+    const tnd_parameters_options_t *options = config->options;
     *self = (tnd_held_values_t){.ops = tnd_optimizer_of(options->optimizer.table),
-                                .count = options->count,
+                                .count = config->count,
                                 .kept = tnd_held_values_versions(options),
-                                .newest = version};
+                                .newest = config->version};
     self->pool = tnd_pool_new(self->count * sizeof(float));
     self->versions = tnd_allocate_zeroed(self->kept, sizeof(tnd_buffer_t *));
     for (uint32_t i = 0; i < self->kept; i++)
@@ -96,7 +117,7 @@ tnd_status_t tnd_held_values_open(tnd_held_values_t *self, const tnd_parameters_
         return TND_FAILED;
     }
     self->optimizer = optimizer;
-    TND_TRY(fill(self, options, checkpoint, error));
+    TND_TRY(fill(self, config, error));
     for (uint32_t i = 0; i < self->kept; i++)
         tnd_buffer_seal(self->versions[i]);
     return TND_OK;

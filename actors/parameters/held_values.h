@@ -25,11 +25,23 @@ typedef struct {
 /*  How many versions are kept with these options. */
 uint32_t tnd_held_values_versions(const tnd_parameters_options_t *options);
 
-/*  Version `version` is in `checkpoint`, if that is not NULL, or else in the file that the options name,
- *  or zeros.  *self must be closed in any case.  Errors: TND_FAILED for a file that cannot be read or has
- *  other numbers, and for options of the optimizer that contradict each other. */
-tnd_status_t tnd_held_values_open(tnd_held_values_t *self, const tnd_parameters_options_t *options,
-                                  uint64_t version, const char *checkpoint,
+typedef struct {
+    const tnd_parameters_options_t *options; /* the caller keeps them alive */
+    size_t count;
+    uint64_t version;
+    /*  Where that version is: in a file, if this is not NULL, or else in the file that the options name, or
+     *  else here, f32 at any address. */
+    const char *checkpoint;
+    const void *first;
+} tnd_held_values_config_t;
+
+/*  How many numbers are in the file that the options name. */
+tnd_status_t tnd_held_values_count(const tnd_parameters_options_t *options, size_t *count_p,
+                                   tnd_error_t *error) TND_CHECKED;
+
+/*  *self must be closed in any case.  Errors: TND_FAILED for a file that cannot be read or has other numbers,
+ *  and for options of the optimizer that contradict each other. */
+tnd_status_t tnd_held_values_open(tnd_held_values_t *self, const tnd_held_values_config_t *config,
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_held_values_close(tnd_held_values_t *self);
 

@@ -177,10 +177,10 @@ enum { TND_DEALT_MOST = 256 };
 
 typedef struct {
     tnd_part_t optimizer;
-    uint64_t count;      /* of the parameters */
+    uint64_t count;      /* of the parameters; 0: as `initial` or the step has */
     uint64_t staleness;  /* or TND_STALENESS_UNBOUNDED */
     int order;           /* tnd_parameters_order_t */
-    const char *initial; /* a .npy file; NULL: zeros */
+    const char *initial; /* a .npy file; NULL: those of the step, or zeros */
 } tnd_parameters_options_t;
 
 #endif

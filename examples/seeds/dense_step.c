@@ -12,8 +12,9 @@
  *                              weighted: the same of each row, times the sum of its column `weight`
  *      optimizer: sgd          or adam
  *      rate: 0.01              the learning rate
- *      parameters: params      with `deal: whole`, the actor that holds the parameters, f32 in the order
- *                              below: it has their first values and the optimizer, and the step has none
+ *
+ *  With `deal: whole`, another actor holds the parameters, f32 in the order below. It begins with the values
+ *  below, and has the optimizer: those of the step are not used.
  *
  *  Of mse and cross_entropy, Keras takes the mean over the rows of each replica and then the mean over
  *  replicas, also if they have different numbers of rows or none.  `weighted` is a sum over all rows.
@@ -58,8 +59,8 @@ struct dense {
     const loss_t *loss;
     void (*optimize)(dense_t *self);
     double rate;
-    char holder[64]; /* "": the model has the parameters itself */
-    float *pushed;   /* their gradient, for the holder */
+    const char *holder; /* an actor; NULL: the model has the parameters itself */
+    float *pushed;      /* their gradient, for the holder */
     /*  `state` is what a file has: the number of steps, then three arrays of `count` values. */
     size_t count, state_count;
     double *state, *parameters, *momenta, *velocities;
@@ -177,12 +178,9 @@ static tnd_status_t read_size(const char *options, const char *name, size_t *siz
 static tnd_status_t read_options(dense_t *self, const char *options, tnd_error_t *error)
 {
     size_t activation, loss, optimizer;
-    if (tnd_option_only(
-            options,
-            "input, target, hidden, outputs, activation, loss, optimizer, rate, parameters",
-            error) != TND_OK ||
-        tnd_option_text(options, "parameters", self->holder, sizeof self->holder, error) !=
-            TND_OK ||
+    if (tnd_option_only(options,
+                        "input, target, hidden, outputs, activation, loss, optimizer, rate",
+                        error) != TND_OK ||
         tnd_option_text(options, "input", self->input, sizeof self->input, error) != TND_OK ||
         tnd_option_text(options, "target", self->target, sizeof self->target, error) != TND_OK ||
         read_size(options, "hidden", &self->hidden, error) != TND_OK ||
@@ -269,6 +267,17 @@ static void dense_close(void *model)
     free(self);
 }
 
+/*  Where another actor holds the parameters, it begins with those of this model. */
+static tnd_status_t give_initial(dense_t *self, tnd_replica_t *replica)
+{
+    self->holder = tnd_replica_holder(replica);
+    if (self->holder == NULL)
+        return TND_OK;
+    for (size_t i = 0; i < self->count; i++)
+        self->pushed[i] = (float)self->parameters[i];
+    return tnd_replica_initial(replica, self->holder, TND_F32, self->pushed, self->count);
+}
+
 static tnd_status_t dense_open(void **model_p, const char *options, tnd_replica_t *replica)
 {
     tnd_error_t error = {.text = "cannot allocate the model"};
@@ -276,13 +285,17 @@ static tnd_status_t dense_open(void **model_p, const char *options, tnd_replica_
     if (self == NULL)
         return fail(replica, error.text);
     *self = (dense_t){.input = "x", .target = "y", .hidden = 16, .outputs = 1, .rate = 0.01};
-    if (read_options(self, options, &error) == TND_OK &&
-        check_columns(self, replica, &error) == TND_OK && allocate(self)) {
-        *model_p = self;
-        return TND_OK;
+    if (read_options(self, options, &error) != TND_OK ||
+        check_columns(self, replica, &error) != TND_OK || !allocate(self)) {
+        dense_close(self);
+        return fail(replica, error.text);
     }
-    dense_close(self);
-    return fail(replica, error.text);
+    if (give_initial(self, replica) != TND_OK) {
+        dense_close(self);
+        return TND_FAILED;
+    }
+    *model_p = self;
+    return TND_OK;
 }
 
 /* --- step and apply ---------------------------------------------------------------------------- */
@@ -404,7 +417,7 @@ static tnd_status_t dense_step(void *model, tnd_replica_t *replica)
     dense_t *self = model;
     size_t rows = tnd_replica_rows(replica);
     double loss;
-    if (*self->holder != '\0')
+    if (self->holder != NULL)
         return step_held(self, replica);
     if (run_rows(self, replica, &loss) != TND_OK)
         return TND_FAILED;
@@ -423,7 +436,7 @@ static tnd_status_t dense_apply(void *model, tnd_replica_t *replica)
 {
     dense_t *self = model;
     (void)replica;
-    if (*self->holder != '\0')
+    if (self->holder != NULL)
         return TND_OK;
     self->state[0] += 1;
     self->optimize(self);

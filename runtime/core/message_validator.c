@@ -125,9 +125,8 @@ static const char *check_parameters(const tnd_party_t *replica, const tnd_msg_t 
 {
     if (!carries(replica, msg->parameters.replica))
         return elsewhere;
-    return msg->kind == TND_MSG_SERVE && msg->parameters.payload == NULL
-               ? "parameters without their values"
-               : NULL;
+    bool valued = msg->kind == TND_MSG_INITIAL || msg->kind == TND_MSG_SERVE;
+    return valued && msg->parameters.payload == NULL ? "parameters without their values" : NULL;
 }
 
 static const char *check_push(const tnd_validator_t *self, const tnd_party_t *peer,
@@ -201,6 +200,7 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
         return msg->passed.first > msg->passed.last || msg->passed.begin > msg->passed.end
                    ? out_of_range
                    : NULL;
+    case TND_MSG_INITIAL:
     case TND_MSG_READ:
         return check_parameters(peer, msg);
     case TND_MSG_SERVE:

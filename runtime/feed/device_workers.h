@@ -169,6 +169,9 @@ bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t
 /*  The state that the next step of the only replica computes on, while no step runs; it stays the
  *  caller's. */
 void tnd_device_workers_serve(tnd_device_workers_t *self, const tnd_replica_state_t *state);
+/*  The first values that the model of the only replica gave when it was opened, for the caller to free, and
+ *  how many; NULL: none. */
+float *tnd_device_workers_initial(tnd_device_workers_t *self, size_t *count_p);
 /*  Whether the last step, which is done, has pushed. */
 bool tnd_device_workers_pushed(const tnd_device_workers_t *self);
 /*  Marks the slot as complete; tnd_device_workers_flush then wakes the threads. `keep`: a task

@@ -292,6 +292,15 @@ void tnd_device_workers_serve(tnd_device_workers_t *self, const tnd_replica_stat
     self->replicas->state = *state;
 }
 
+float *tnd_device_workers_initial(tnd_device_workers_t *self, size_t *count_p)
+{
+    tnd_replica_state_t *state = &self->replicas->state;
+    float *values = state->initial;
+    *count_p = state->initial_count;
+    state->initial = NULL;
+    return values;
+}
+
 bool tnd_device_workers_pushed(const tnd_device_workers_t *self)
 {
     return self->replicas->state.pushed;

@@ -43,7 +43,13 @@ typedef struct {
     uint64_t version;
     float *gradient; /* for as many numbers */
     bool pushed;
+    float
+        *initial; /* first values that the model gave when it was opened, to be freed; NULL: none */
+    size_t initial_count;
 } tnd_replica_state_t;
+
+/*  Parameters of an actor, at most: one message carries them. */
+enum { TND_PARAMETERS_MOST = 66000000 };
 
 struct tnd_replica {
     /* constant */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/dtype.h"
@@ -26,6 +27,11 @@ const void *tnd_replica_parameters(tnd_replica_t *replica, const char *name, uin
 size_t tnd_replica_parameter_count(const tnd_replica_t *replica, const char *name)
 {
     return is_served(replica, name) ? replica->state.count : 0;
+}
+
+const char *tnd_replica_holder(const tnd_replica_t *replica)
+{
+    return replica->state.holder;
 }
 
 /*  The first number that is not finite; `count`: all are. */
@@ -68,5 +74,45 @@ tnd_status_t tnd_replica_push(tnd_replica_t *replica, const char *name, tnd_dtyp
     TND_TRY(check(replica, name, dtype, gradient, count));
     memcpy(replica->state.gradient, gradient, count * sizeof *replica->state.gradient);
     replica->state.pushed = true;
+    return TND_OK;
+}
+
+static tnd_status_t check_initial(tnd_replica_t *replica, const char *name, tnd_dtype_t dtype,
+                                  const float *values, size_t count)
+{
+    char *error = replica->error;
+    const size_t room = sizeof replica->error;
+    const tnd_replica_state_t *state = &replica->state;
+    if (state->holder == NULL || strcmp(state->holder, name) != 0 || replica->columns != NULL) {
+        snprintf(error, room, "it gave first values to `%.64s`%s", name,
+                 replica->columns != NULL ? " outside of `open`"
+                                          : ", which does not hold its parameters");
+    } else if (state->initial != NULL) {
+        snprintf(error, room, "it gave first values to `%s` twice", name);
+    } else if (dtype != TND_F32 || count == 0 || count > TND_PARAMETERS_MOST) {
+        snprintf(error, room, "it gave %zu %s to `%s`, which holds 1 to %d f32", count,
+                 tnd_dtype_name(dtype), name, TND_PARAMETERS_MOST);
+    } else {
+        size_t bad = find_bad(values, count);
+        if (bad == count)
+            return TND_OK;
+        snprintf(error, room, "number %zu of the first values that it gave to `%s` is %g", bad,
+                 name, (double)values[bad]);
+    }
+    return TND_FAILED;
+}
+
+tnd_status_t tnd_replica_initial(tnd_replica_t *replica, const char *name, tnd_dtype_t dtype,
+                                 const void *values, size_t count)
+{
+    TND_TRY(check_initial(replica, name, dtype, values, count));
+    float *copy = malloc(count * sizeof *copy);
+    if (copy == NULL) {
+        snprintf(replica->error, sizeof replica->error, "cannot allocate %zu first values", count);
+        return TND_FAILED;
+    }
+    memcpy(copy, values, count * sizeof *copy);
+    replica->state.initial = copy;
+    replica->state.initial_count = count;
     return TND_OK;
 }

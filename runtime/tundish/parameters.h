@@ -3,7 +3,8 @@
  *  With `deal: whole` of the batcher, a replica has no state: an actor of kind `parameters` serves each
  *  step the parameters that it computes on, and applies the gradient that it pushes.
  *
- *  Part of <tundish/tundish.h>.  Threads: functions of replicas, inside `step`. */
+ *  Part of <tundish/tundish.h>.  Threads: functions of replicas, inside `step` but for those that say
+ *  `open`. */
 #ifndef TUNDISH_PARAMETERS_H
 #define TUNDISH_PARAMETERS_H
 
@@ -18,6 +19,14 @@ extern "C" {
 
 typedef struct tnd_replica tnd_replica_t;
 
+/*  The actor that holds the parameters of this replica, also in `open`; NULL: its model has them itself. */
+TND_API const char *tnd_replica_holder(const tnd_replica_t *replica);
+/*  In `open`: the first values of the parameters, f32, where the actor `name` reads none from a file; those of
+ *  replica 0 count.  They are copied, and their number is that of the parameters.
+ *  Errors: TND_FAILED outside of `open`, for a second call, for an actor that does not hold the parameters,
+ *  another type, no numbers, more than 66,000,000, and one that is not finite. */
+TND_API tnd_status_t tnd_replica_initial(tnd_replica_t *replica, const char *name,
+                                         tnd_dtype_t dtype, const void *values, size_t count);
 /*  The parameters of this step that the actor `name` holds, f32, as many as tnd_replica_parameter_count
  *  says, until `step` returns.  *version_p: how many pushes have made them; may be NULL.
  *  Errors: NULL if no actor of that name holds parameters of this replica, or outside of `step`. */

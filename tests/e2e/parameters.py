@@ -121,6 +121,30 @@ def test_the_host_of_the_parameters_saves_them(folder):
     assert numpy.array_equal(numpy.load(saved), plain(folder)), (numpy.load(saved), plain(folder))
 
 
+def beginning(graph, count="", initial="", begins=""):
+    """The graph with other lines about its first values."""
+    text = graph.read_text().replace("    count: 4\n", count).replace('    initial: "${data}/initial.npy"\n', initial)
+    graph.write_text(text.replace("plugin: push", f"plugin: push{begins}"))
+    return graph
+
+
+def test_the_first_values_are_those_of_the_step(folder):
+    """Also where the parameters and the first replica are on different hosts, and where the run is resumed."""
+    saved = folder / "model.npy"
+    for count in "", "    count: 4\n":
+        graph = beginning(made(folder, 2), count, begins=", begins: 4")
+        keep = ["--set", f"checkpoint.dir={folder / f'kept-{len(count)}'}", "--save", saved]
+        tundish("up", graph, hosts(folder, "bc"), *keep, "--steps", 7, env=ENV)
+        tundish("up", graph, hosts(folder, "bc"), *keep, "--resume", env=ENV)
+        assert numpy.array_equal(numpy.load(saved), plain(folder)), numpy.load(saved)
+    graph = beginning(made(folder, 2), initial='    initial: "${data}/initial.npy"\n')
+    tundish("up", graph, hosts(folder, "bc"), "--save", saved, env=ENV)
+    assert numpy.array_equal(numpy.load(saved), plain(folder)), numpy.load(saved)
+    tundish("run", beginning(made(folder, 2), "    count: 4\n"), "--save", saved, env=ENV)
+    numpy.save(folder / "initial.npy", numpy.zeros(4, numpy.float32))
+    assert numpy.array_equal(numpy.load(saved), plain(folder)), numpy.load(saved)
+
+
 def test_any_number_of_replicas_and_hosts_has_the_same_bits(folder):
     base = tundish("run", made(folder, optimizer=ADAM), env=ENV)
     for replicas, feeders in (1, "b"), (2, "bc"), (4, "abc"):
@@ -341,6 +365,15 @@ def test_bad_input_is_named_with_its_place(folder):
                         (5, "it pushed a gradient to `mean`, which does not hold its parameters"),
                         (6, "it pushed 4 f64 to `params`, which holds 4 f32")):
         refused(text, "run", made(folder, 2, step=f", wrong: {wrong}, at: 6"), expect=1)
+    for count, begins, text in (
+            ("", "", "its step gives no first values of the parameters (tnd_replica_initial), and `params` has neither "
+                     "`count:` nor `initial:`"),
+            ("    count: 4\n", ", begins: 3", "its step has 3 parameters, but `count` of `params` is 4"),
+            ("", ", begins: 5", "number 4 of the first values that it gave to `params` is nan"),
+            ("", ", begins: 4, wrong: 7", "it gave first values to `params` twice"),
+            ("", ", begins: 4, wrong: 8, at: 6", "it gave first values to `params` outside of `open`")):
+        refused(text, "run", beginning(made(folder, 2), count, begins=begins), expect=1)
+    made(folder, 2)
     numpy.save(folder / "initial.npy", numpy.zeros(5, numpy.float32))
     graph = folder / "graph-2-1.yaml"
     refused("initial.npy has 5 f32, but `count` is 4 f32", "run", graph, expect=1)

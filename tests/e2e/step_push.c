@@ -4,7 +4,8 @@
  *  bias.  The gradient is that of half the mean square error, in f32, row by row.  With `slow: R` replica R
  *  takes `sleep_us` longer for each step.  With `wrong: N`, step `at` pushes what it must not: 1 a number
  *  too few, 2 a NaN, 3 twice, 4 nothing, 5 to another actor, 6 f64.  $PUSH_DIES `STEP` kills the process
- *  that computes that step, $PUSH_SLEEPS_US makes all steps longer. */
+ *  that computes that step, $PUSH_SLEEPS_US makes all steps longer.  With `begins: N` it gives the first N of the
+ *  values 0.5, -1, 2, 0.25 and NaN when it is opened; `wrong: 7` gives them twice, 8 in a step. */
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -16,10 +17,20 @@
 
 enum { NUMBERS_MAX = 64 };
 
-typedef enum { RIGHT, TOO_FEW, NAN_PUSHED, TWICE, NOTHING, ELSEWHERE, OTHER_TYPE } wrong_t;
+typedef enum {
+    RIGHT,
+    TOO_FEW,
+    NAN_PUSHED,
+    TWICE,
+    NOTHING,
+    ELSEWHERE,
+    OTHER_TYPE,
+    BEGINS_TWICE,
+    BEGINS_LATE
+} wrong_t;
 
 typedef struct {
-    uint64_t slow, sleep_us, wrong, at, dies;
+    uint64_t slow, sleep_us, wrong, at, dies, begins;
     bool all_slow;
 } push_t;
 
@@ -28,6 +39,12 @@ static uint64_t option(const char *options, const char *name, uint64_t otherwise
     const char *at = strstr(options, name);
     at = at != NULL ? strpbrk(at, "0123456789") : NULL;
     return at != NULL ? strtoull(at, NULL, 10) : otherwise;
+}
+
+static tnd_status_t push_begin(const push_t *self, tnd_replica_t *replica)
+{
+    const float values[] = {0.5F, -1, 2, 0.25F, NAN};
+    return tnd_replica_initial(replica, tnd_replica_holder(replica), TND_F32, values, self->begins);
 }
 
 static tnd_status_t push_open(void **model_p, const char *options, tnd_replica_t *replica)
@@ -45,8 +62,10 @@ static tnd_status_t push_open(void **model_p, const char *options, tnd_replica_t
     self->all_slow = sleeps != NULL;
     self->sleep_us = sleeps != NULL ? strtoull(sleeps, NULL, 10) : self->sleep_us;
     self->dies = dies != NULL ? strtoull(dies, NULL, 10) : UINT64_MAX;
+    self->begins = option(options, "begins", 0);
     *model_p = self;
-    return TND_OK;
+    tnd_status_t status = self->begins > 0 ? push_begin(self, replica) : TND_OK;
+    return status == TND_OK && self->wrong == BEGINS_TWICE ? push_begin(self, replica) : status;
 }
 
 static void add_row(const float *x, float y, const float *w, size_t numbers, float *gradient,
@@ -80,6 +99,9 @@ static tnd_status_t push_wrong(const push_t *self, tnd_replica_t *replica, float
         return tnd_replica_push(replica, "mean", TND_F32, gradient, count);
     case OTHER_TYPE:
         return tnd_replica_push(replica, "params", TND_F64, gradient, count);
+    case BEGINS_LATE:
+        return push_begin(self, replica);
+    case BEGINS_TWICE:
     case RIGHT:
         break;
     }

@@ -72,8 +72,8 @@ typedef struct tnd_msg {
             uint64_t step;
             uint64_t version; /* of SERVE: so many pushes have made them */
             uint32_t replica;
-            void *payload; /* of SERVE: f32 */
-        } parameters;      /* READ, SERVE, TAKEN */
+            void *payload; /* of INITIAL and SERVE: f32 */
+        } parameters;      /* INITIAL, READ, SERVE, TAKEN */
         tnd_push_note_t push;
         struct {
             uint64_t step;

@@ -338,6 +338,16 @@ Test(message_validator, a_replica_asks_and_pushes_for_itself_alone)
     read.parameters.replica = 2;
     cr_assert_str_eq(tnd_validator_link(accept, TRAIN1, &read, 0),
                      "it names a lane or replicas that are not its own");
+    tnd_msg_t initial = {.kind = TND_MSG_INITIAL,
+                         .from = TRAIN0,
+                         .parameters = {.replica = 0, .payload = &some_payload}};
+    cr_assert_null(tnd_validator_link(accept, TRAIN0, &initial, 0));
+    initial.parameters.payload = NULL;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN0, &initial, 0),
+                     "parameters without their values");
+    initial.parameters.replica = 3;
+    cr_assert_str_eq(tnd_validator_link(accept, TRAIN0, &initial, 0),
+                     "it names a lane or replicas that are not its own");
     tnd_msg_t push = {.kind = TND_MSG_PUSH,
                       .from = TRAIN0,
                       .push = {.replica = 2, .rows = 1, .epoch = 2, .payload = &some_payload}};
