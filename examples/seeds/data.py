@@ -60,6 +60,8 @@ def write(folder):
     write_records(folder / "my_dataset.tfrecord", range(100))
     write_records(folder / "data_partition_0.tfrecord", range(48))
     write_records(folder / "data_partition_1.tfrecord", range(50, 98))
+    for shard, rows in enumerate((24, 20, 28, 22, 20, 24, 16, 22)):
+        write_records(folder / f"data_shard_{shard}", range(100 * shard, 100 * shard + rows))
 
 
 if __name__ == "__main__":

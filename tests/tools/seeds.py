@@ -92,6 +92,73 @@ def test_two_processes_have_the_same_stream_and_model(folder):
             same(numpy.load(folder / "model.npy")[0], EXPECTED[program]["count"])
 
 
+def interleaved(files):
+    """The rows of some files: one of each in turn."""
+    return [file[row] for row in range(max(map(len, files))) for file in files if row < len(file)]
+
+
+def shards(folder):
+    """By step of an epoch: the rows of 004-3, of which each of four workers reads two files."""
+    sizes = (24, 20, 28, 22, 20, 24, 16, 22)  # as of data.py
+    files = [[100 * shard + row for row in range(size)] for shard, size in enumerate(sizes)]
+    lanes = [interleaved(files[lane::4]) for lane in range(4)]
+    return [sum((lane[first:first + 8] for lane in lanes), []) for first in range(0, 44, 8)]
+
+
+def gradient_of(numbers, held):
+    """The loss of two layers and its gradient, in f64, as a loop over the rows."""
+    parts = numpy.split(held.astype("f8"), (128, 144, 160))
+    first, bias, second, last = parts[0].reshape(8, 16), parts[1], parts[2], parts[3][0]
+    total, loss = numpy.zeros(161), 0.0
+    for number in numbers:
+        x = (number + numpy.arange(8) / 8).astype("f4").astype("f8")
+        units = numpy.maximum(x @ first + bias, 0)
+        error = units @ second + last - number % 3
+        loss += error * error
+        back = numpy.where(units > 0, second * 2 * error, 0)
+        total += numpy.concatenate([numpy.outer(x, back).reshape(-1), back, units * 2 * error, [2 * error]])
+    return loss / len(numbers), (total / len(numbers)).astype("f4")
+
+
+def server(folder, epochs=5, staleness=4):
+    """The losses and the parameters of a loop with Adam in f32, as Keras has it: step s computes on the parameters
+    after the steps below s - staleness."""
+    layers = ((8, 16), (16, 1))
+    held = numpy.concatenate([part for rows, columns in layers for part in (
+        ((37 * numpy.arange(rows * columns) % 101) - 50) / 50 * numpy.sqrt(6 / (rows + columns)), numpy.zeros(columns))])
+    versions, losses, f4 = [held.astype("f4")], [], numpy.float32
+    m, v = numpy.zeros(161, "f4"), numpy.zeros(161, "f4")
+    for step, numbers in enumerate(shards(folder) * epochs):
+        loss, gradient = gradient_of(numbers, versions[max(0, step - staleness)])
+        losses.append(loss)
+        m += (gradient - m) * f4(1 - 0.9)
+        v += (gradient * gradient - v) * f4(1 - 0.999)
+        alpha = f4(0.001 * numpy.sqrt(1 - float(f4(0.999)) ** (step + 1)) / (1 - float(f4(0.9)) ** (step + 1)))
+        versions.append(versions[-1] - m * alpha / (numpy.sqrt(v) + f4(1e-7)))
+    return losses, versions[-1]
+
+
+def test_the_parameter_server_is_a_loop_of_numpy(folder):
+    """TensorFlow gives other losses in each run of 004-3, because it applies gradients as they arrive."""
+    graph, model = SEEDS / "004-3/graph.yaml", folder / "model.npy"
+    losses, parameters = server(folder)
+    made = fed(folder, "004-3", 7)
+    for step, numbers in enumerate(shards(folder)):
+        same(rows_of(made, "x", step, 0), numbers)
+    same(rows_of(made, "x", 6, 0), shards(folder)[0])
+    digests = []
+    for line in ("run", graph), ("up", graph, SEEDS / "004-3/workers.yaml"):
+        code, out, err = run(*line, "--data", written(folder), "--save", model, "--metrics", folder / "004-3", timeout=120)
+        same(code, 0, err)
+        got = [json.loads(line)["loss"] for line in (folder / "004-3").read_text().splitlines()]
+        same(len(got), 30)
+        assert numpy.allclose(got, losses, rtol=1e-6, atol=0), (got, losses)
+        assert numpy.allclose(numpy.load(model), parameters, rtol=1e-5, atol=1e-7), (numpy.load(model), parameters)
+        digests.append([word.split("| ")[-1] for word in out.splitlines() if "stream " in word or "model " in word])
+    same(len(digests[0]), 2)
+    same(digests[0], digests[1])
+
+
 def test_a_step_that_cannot_train_says_why(folder):
     step = "plugin: dense, input: image, target: label, outputs: 10"
     graph = (SEEDS / "001-1/graph.yaml").read_text()
