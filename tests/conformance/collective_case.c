@@ -43,7 +43,11 @@ size_t case_gathered(uint32_t leaf, uint64_t round)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t number)
+/*  There are tens of millions of values, drawn in memory of their thread: sanitizers see the copies of them, but
+ *  not each, which would take most of the time. */
+#define UNWATCHED __attribute__((no_sanitize("thread", "address")))
+
+UNWATCHED static uint64_t mix(uint64_t number)
 {
     number = (number ^ number >> 31) * 0x9e3779b97f4a7c15;
     number = (number ^ number >> 29) * 0xbf58476d1ce4e5b9;
@@ -51,7 +55,7 @@ static uint64_t mix(uint64_t number)
 }
 
 /*  The bits of a floating-point number with so many of exponent and mantissa. */
-static uint64_t float_bits(uint64_t random, unsigned exponent, unsigned mantissa)
+UNWATCHED static uint64_t float_bits(uint64_t random, unsigned exponent, unsigned mantissa)
 {
     uint64_t most = ((uint64_t)1 << exponent) - 1, low = random & (((uint64_t)1 << mantissa) - 1);
     uint64_t sign = (random >> 63) << (exponent + mantissa);
@@ -69,17 +73,31 @@ static uint64_t float_bits(uint64_t random, unsigned exponent, unsigned mantissa
     }
 }
 
+/*  Each has room for eight bytes, of which the next one takes what is too many. */
+UNWATCHED static void draw_values(char *values, size_t size, unsigned exponent, size_t count,
+                                  uint64_t first)
+{
+    unsigned mantissa = (unsigned)size * 8 - 1 - exponent;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t random = mix(first + i);
+        if (exponent > 0)
+            random = float_bits(random, exponent, mantissa);
+        memcpy(values + i * size, &random, sizeof random);
+    }
+}
+
+/*  In pieces, whose copies sanitizers see. */
 void case_values(void *values, tnd_dtype_t dtype, size_t count, uint64_t number)
 {
     static const unsigned exponents[TND_DTYPE_COUNT] = {
         [TND_F16] = 5, [TND_BF16] = 8, [TND_F32] = 8, [TND_F64] = 11};
+    enum { PIECE = 512 };
+    char piece[(PIECE + 1) * sizeof(uint64_t)];
     size_t size = tnd_dtype_size(dtype);
-    unsigned bits = (unsigned)size * 8, exponent = exponents[dtype];
-    for (size_t i = 0; i < count; i++) {
-        uint64_t random = mix(number * 1000003 + i + 1);
-        if (exponent > 0)
-            random = float_bits(random, exponent, bits - 1 - exponent);
-        memcpy((char *)values + i * size, &random, size);
+    for (size_t i = 0; i < count; i += PIECE) {
+        size_t some = count - i < PIECE ? count - i : PIECE;
+        draw_values(piece, size, exponents[dtype], some, number * 1000003 + i + 1);
+        memcpy((char *)values + i * size, piece, some * size);
     }
 }
 
