@@ -67,15 +67,23 @@ FEED = "  feed: {kind: feeder%s}\n"
 FED = ["read -> batch -> feed"]
 
 
+def chosen(scope, words):
+    """The functions test_* of a script, in order: all, those named, or all but those named after a `-`."""
+    tests = {name: one for name, one in scope.items() if name.startswith("test_")}
+    unknown = [word for word in words if word.removeprefix("-") not in tests]
+    if unknown:
+        sys.exit(f"no such tests: {' '.join(unknown)}")
+    named = [word for word in words if word in tests] or tests
+    return {name: one for name, one in tests.items() if name in named and f"-{name}" not in words}
+
+
 def main(scope):
-    """Runs every function called test_*, each in a folder of its own; exits 1 if one fails."""
+    """Runs every function called test_*, or those chosen by the words of the command line, each in a folder of its
+    own; exits 1 if one fails."""
     failed = 0
-    wanted = sys.argv[1:]
     pages = tempfile.TemporaryDirectory()  # runs of others, of the same name, are not to be seen
     os.environ["XDG_RUNTIME_DIR"] = pages.name
-    for name, function in list(scope.items()):
-        if not name.startswith("test_") or (wanted and name not in wanted):
-            continue
+    for name, function in chosen(scope, sys.argv[1:]).items():
         with tempfile.TemporaryDirectory() as folder:
             command_output.forget()
             try:

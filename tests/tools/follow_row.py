@@ -4,12 +4,11 @@ import gzip
 import json
 import os
 import signal
-import time
 
 import numpy
 
 from command import FED, FEED, free_port, holds, main, run, same, topology
-from ps import hanging, look
+from ps import hanging, looks
 from runs import Started
 
 NOWHERE = "tundish follow: no run `{}` on this machine: this is where the row is in every run of these files\n"
@@ -204,14 +203,12 @@ def check_states(environment, *files):
 
 def until_it_hangs(environment):
     """Waits until the feeder is in the step that hangs."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        for process in look(environment):
+    for told in looks(environment):
+        for process in told["processes"]:
             for actor in process["actors"]:
-                if process["state"] != "killed" and \
+                if process["state"] != "killed" and process["run"] == "stuck" and \
                         [(d["state"], d["step"]) for d in actor["devices"]] == [("step", 2)]:
                     return
-        time.sleep(0.02)
     raise AssertionError("step 2 never began")
 
 

@@ -12,13 +12,12 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 
 import numpy
 
 from command import FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
 import json_schema
-from ps import SCHEMA
+from ps import SCHEMA, looks
 from runs import PLUGINS, graph, Started
 
 KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "reproducible", "seconds", "actors", "results", "best", "partial_results", "labels",
@@ -204,8 +203,9 @@ def test_all_looks_number_epochs_from_0(folder):
     started = Started("run", path)
     try:
         started.until("epoch 0 of 3  size 25.0000  100 rows, ")
-        while "6 steps" not in run("ps", "numbers")[1]:
-            time.sleep(0.02)
+        for told in looks({}):
+            if any(one["run"] == "numbers" and one["steps"] == 6 for one in told["runs"]):
+                break
         started.until("epoch 1 of 3 ")
         holds(run("ps", "numbers")[1], "run numbers: epoch 1, 6 steps")
         holds(run("top", "--once", "numbers")[1], "   epoch 1  ")

@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import numpy
 
 from command import FED, FEED, TUNDISH, arrays, holds, is_sanitized, main, run, same, topology
+from ps import looks
 
 RUN = "tapped"
 ROWS = 100
@@ -25,10 +25,10 @@ def running(folder, path):
     process = subprocess.Popen([TUNDISH, "run", "--quiet", str(path)],
                                env={**os.environ, **environment})
     try:
-        while not any(one["run"] == RUN and one["state"] == "running" for one in
-                      json.loads(run("ps", RUN, "--json", env=environment)[1])["runs"]):
+        for told in looks(environment):
             same(process.poll(), None)
-            time.sleep(0.02)
+            if any(one["run"] == RUN and one["state"] == "running" for one in told["runs"]):
+                break
         yield environment, process
     finally:
         process.kill()

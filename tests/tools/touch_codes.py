@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """The exit code of a touch says who failed: 1 the run, 75 another process, 2 the command line."""
-import json
 import os
 import pathlib
 import signal
@@ -8,7 +7,7 @@ import subprocess
 import time
 
 from command import FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
-from ps import hanging, in_step, until
+from ps import hanging, in_step, looks, until
 
 
 def connections(folder):
@@ -67,9 +66,7 @@ def test_runs_of_one_name_are_told_apart_by_their_processes(folder):
 
 
 def until_running(environment, count):
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        seen = json.loads(run("ps", "--json", env=environment)[1])
+    for seen in looks(environment):
         if sum(one["state"] == "running" for one in seen["runs"]) == count:
             return
     raise AssertionError(seen)

@@ -4,10 +4,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 from command import FED, FEED, TUNDISH, BUILD, arrays, free_port, holds, main, run, same, topology
-from ps import hanging, in_step, until
+from ps import hanging, in_step, looks, until
 import perfetto_reader as perfetto
 
 #  100 rows in batches of 32; the step of replica 0 hangs in step 2.
@@ -37,11 +36,13 @@ def actors(environment):
 
 
 def hangs_in_step_2(found):
-    """Both hosts are known to be of one run, and the feeder has all steps but can commit only two."""
+    """Both hosts are known to be of one run, and the feeder has all steps but can commit only two; for a second, so
+    that its process has given a sign of life since."""
     seen = {actor["name"]: actor for process in found for actor in process["actors"]}
     return len({process["session"] for process in found}) == 1 and len(seen) == 3 and \
         seen["feed"]["step"] == 1 and seen["feed"]["queue"] == 2 and \
-        [device["step"] for device in seen["feed"]["devices"]] == [2]
+        [device["step"] for device in seen["feed"]["devices"]] == [2] and \
+        seen["feed"]["devices"][0]["since_seconds"] > 1
 
 
 def seconds(slices, track, names):
@@ -84,9 +85,10 @@ def test_a_flow_follows_a_block_and_a_step_through_killed_processes(folder):
     processes = [subprocess.Popen([TUNDISH, "run", "--quiet", str(path), str(places), "--host",
                                    host], env={**os.environ, **environment}) for host in "ab"]
     try:
-        while not hangs_in_step_2(processes_of(environment)):
+        for told in looks(environment):
             assert all(process.poll() is None for process in processes)
-            time.sleep(0.02)
+            if hangs_in_step_2([one for one in told["processes"] if one["run"] == RUN]):
+                break
     finally:
         for process in processes:
             process.kill()
