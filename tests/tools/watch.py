@@ -370,7 +370,7 @@ def test_slow_requests_keep_no_client_out(folder):
             if number >= 250:
                 begun = time.monotonic()
                 same(watch.get("/why")[0], 200)
-                assert time.monotonic() - begun < 5, number
+                assert time.monotonic() - begun < 25, number  # a silent one is cut off after 30 s
         for link in links:
             link.close()
 
