@@ -137,9 +137,12 @@ def main():
     good = [compare("one process over sockets", base, by_sockets(steps, GRAPH))]
     for transport in ("tcp", "ipc"):
         good.append(compare(f"three processes over {transport}", base, up(steps, GRAPH, THREE, transport)))
-    for workers in some(steps, 1, 2, 7):
-        good.append(compare(f"{workers} workers", base,
-                            run(steps, "run", GRAPH, "--set", f"prep.workers={workers}")))
+    # Each number of workers, of devices and of rows of a block, with one of the others.
+    for workers, devices, rows in some(steps, (1, 2, 1000), (2, 4, 8), (7, 1, 100)):
+        listed = ", ".join(f"cpu:{i}" for i in range(devices))
+        good.append(compare(f"{workers} workers, {devices} devices, blocks of {rows} rows", base,
+                            run(steps, "run", GRAPH, "--set", f"prep.workers={workers}", "--set", f"feed.devices=[{listed}]",
+                                "--set", f"batch.block={rows} rows")))
     few = min(steps, FEW) if steps else FEW
     short = run(few, "run", GRAPH)
     for readers in some(steps, 1, 3):
@@ -148,12 +151,6 @@ def main():
                                 "--set", "prep.workers=2")))
     if not steps:
         good.append(compare("workers that join and leave while it runs", base, scaled(150)))
-    for devices in some(steps, ["cpu:0"], ["cpu:0", "cpu:1"], ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]):
-        good.append(compare(f"{len(devices)} devices", base,
-                            run(steps, "run", GRAPH, "--set", f"feed.devices=[{', '.join(devices)}]")))
-    for rows in some(steps, 8, 100, 1000):
-        good.append(compare(f"blocks of {rows} rows", base,
-                            run(steps, "run", GRAPH, "--set", f"batch.block={rows} rows")))
 
     lanes = run(steps, "run", LANES)
     good.append(compare("two lanes on two hosts", lanes, up(steps, LANES, LANES_TWO, "tcp")))
