@@ -510,7 +510,7 @@ def test_the_observers_of_many_actors(folder, asked):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=0.7)
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--access", nargs="+", default=["map"], help="of the rows of which one is large")
     parser.add_argument("--beside", type=int, default=8, help="other runs")
     parser.add_argument("--seconds", type=float, default=1, help="that a run beside others takes")
