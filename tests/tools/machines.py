@@ -26,9 +26,9 @@ exec "$@"
 FAULTS = {
     "absent": ("exec no-such-command", "ended with 127 before the files had arrived"),
     "refuses": ("echo Permission denied >&2; exit 255", "ended with 255 before the files had arrived"),
-    "silent": ("exec sleep 1000", "has not answered for 6 s"),
-    "silent, and reads": ("exec cat > /dev/null", "has not answered for 6 s"),
-    "talks": ("yes noise | head -n 1000; exec sleep 1000", "has not answered for 6 s"),
+    "silent": ("exec sleep 1000", "has not answered for 9 s"),
+    "silent, and reads": ("exec cat > /dev/null", "has not answered for 9 s"),
+    "talks": ("yes noise | head -n 1000; exec sleep 1000", "has not answered for 9 s"),
     "killed": ("kill -9 $$", "was killed by signal 9 (Killed) before the files had arrived"),
     "killed later": ("head -c 20 > /dev/null; kill -9 $$", "was killed by signal 9 (Killed) before the files had arrived"),
     "other files": ("(head -c 200; cat /dev/zero | head -c 10000) | \"$@\"; exit", "ended with 2 before the files had arrived"),
@@ -130,8 +130,8 @@ def test_a_machine_that_refuses_or_is_silent_is_named(folder):
     def alone_in(number, name, bad):
         own = folder / str(number)
         own.mkdir()
-        fails(own, *prepare(own, top="start_timeout: 8s\n"), "127.0.0.", name, bad)
-    with concurrent.futures.ThreadPoolExecutor(3) as several:  # some take six seconds, in which they wait
+        fails(own, *prepare(own, top="start_timeout: 12s\n"), "127.0.0.", name, bad)
+    with concurrent.futures.ThreadPoolExecutor(3) as several:  # some take nine seconds, in which they wait
         for done in [several.submit(alone_in, number, name, draw.randrange(4) + 1) for number, name in enumerate(FAULTS)]:
             done.result()
 
@@ -357,7 +357,7 @@ def random_faults(folder, rounds):
 
 def test_faults_of_machines_with_networks_of_their_own(folder):
     """TUNDISH_ALL_CASES: 20 of them, also such as are noticed by a time that passes."""
-    path, over = prepare(folder, top="start_timeout: 8s\n")
+    path, over = prepare(folder, top="start_timeout: 12s\n")
     if os.getuid() != 0 or in_network(folder, "true").returncode != 0:
         print("skipped: networks cannot be made")
         return
