@@ -10,7 +10,6 @@
 #include "actors/batcher/bucket_batches.h"
 #include "actors/batcher/declared_batches.h"
 #include "actors/batcher/packed_batches.h"
-#include "actors/op/ops.h"
 #include "actors/plan/batcher_check.h"
 #include "actors/plan/batcher_config.h"
 #include "actors/plan/batcher_memory.h"

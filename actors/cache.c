@@ -4,7 +4,6 @@
  *  positions become samples, as in the reader, and samples become rows. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "actors/cache/cache_options.h"
@@ -24,7 +23,6 @@
 #include "runtime/data/text_payload.h"
 #include "runtime/host/actor.h"
 #include "runtime/interface/kind.h"
-#include "runtime/observe/observer.h"
 
 extern const tnd_kind_t tnd_kind_cache;
 

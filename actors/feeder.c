@@ -12,18 +12,14 @@
 #include "actors/feeder/feeder_setup.h"
 #include "actors/feeder/step_plugin.h"
 #include "actors/plan/kind_options.h"
-#include "actors/plan/lane_window.h"
 #include "actors/plan/peers.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
-#include "runtime/base/allocation.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/host/actor.h"
-#include "runtime/interface/device.h"
 #include "runtime/interface/kind.h"
-#include "runtime/topology/error_location.h"
 
 /*  How often it looks whether processors are free; they are not if it had to wait for one for more
  *  than this part of the time. */

@@ -22,7 +22,6 @@
 #include "runtime/core/reader.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/host/actor.h"
-#include "runtime/observe/observer.h"
 #include "runtime/option/registry.h"
 #include "runtime/text/quantity.h"
 

@@ -11,7 +11,6 @@
 #include "actors/plan/reduction_memory.h"
 #include "actors/plan/reduction_through.h"
 #include "runtime/base/bounds.h"
-#include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
 #include "runtime/feed/values/device_values.h"
 #include "runtime/interface/device.h"

@@ -7,7 +7,6 @@
 
 #include "actors/feeder/feeder_plan.h"
 #include "actors/plan/kind_options.h"
-#include "runtime/base/allocation.h"
 #include "runtime/feed/feed.h"
 #include "runtime/option/option_print.h"
 #include "runtime/topology/error_location.h"

@@ -3,7 +3,6 @@
 
 #include "actors/expression/expression.h"
 #include "actors/op/ops.h"
-#include "runtime/base/allocation.h"
 
 typedef struct {
     const char *to;

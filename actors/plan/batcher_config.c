@@ -2,7 +2,6 @@
 #include "actors/plan/batcher_config.h"
 
 #include "actors/plan/lane_window.h"
-#include "actors/plan/plan_queries.h"
 #include "runtime/tundish/tundish.h"
 
 /*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */

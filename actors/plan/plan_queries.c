@@ -5,10 +5,8 @@
 
 #include "runtime/base/bounds.h"
 
-#include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
-#include "runtime/tundish/tundish.h"
 
 static bool has_role(const tnd_instance_t *instance, tnd_role_t role)
 {

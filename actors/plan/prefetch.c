@@ -4,7 +4,6 @@
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "runtime/core/feeder.h"
-#include "runtime/core/stream/split.h"
 
 /*  With `depth: auto`: bytes of all slots of a feeder, its part of a memory budget, and the least
  *  and most steps. */

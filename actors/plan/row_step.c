@@ -7,7 +7,6 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/lane/batch_room.h"
 #include "runtime/core/stream/compose.h"
-#include "runtime/core/stream/share.h"
 
 typedef struct {
     uint32_t lanes;

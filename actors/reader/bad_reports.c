@@ -10,7 +10,6 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/data/text_payload.h"
-#include "runtime/observe/observer.h"
 
 /*  Reports handled at once. */
 enum { AT_ONCE = 256 };

@@ -11,7 +11,6 @@
 
 #include "actors/file/content.h"
 #include "actors/plan/kind_options.h"
-#include "actors/plan/plan_queries.h"
 #include "actors/reader/order_options.h"
 #include "actors/reader/row_shape.h"
 #include "actors/source/sources.h"

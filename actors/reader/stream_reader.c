@@ -8,7 +8,6 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
-#include "runtime/core/stream/position.h"
 #include "runtime/data/room.h"
 
 enum { SKIP_ROWS = 256 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/core/stream/position.h"
 #include "runtime/data/room.h"
 #include "runtime/option/custom.h"
 #include "runtime/option/option_print.h"

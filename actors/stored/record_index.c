@@ -20,7 +20,6 @@
 #include "actors/stored/npy_header.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
-#include "runtime/base/folder.h"
 
 /*  Records that are looked at when an index is opened, and how much of each. */
 enum { SAMPLES = 4, SAMPLE_BYTES = 1 << 12 };

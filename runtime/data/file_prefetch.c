@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/thread.h"

@@ -7,7 +7,6 @@
 
 #include <unistd.h>
 
-#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
 /*  The processor time of a step is read if the previous step took this long.  Shorter steps hardly

@@ -11,7 +11,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 #include "runtime/data/text_payload.h"
-#include "runtime/feed/feed.h"
 #include "runtime/meeting/join_request.h"
 #include "runtime/plan/pace.h"
 

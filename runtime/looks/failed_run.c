@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/observe/pages.h"
 #include "runtime/pages/page_folders.h"
 #include "runtime/text/printable.h"
 

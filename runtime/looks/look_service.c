@@ -6,7 +6,6 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/core/protocol/effect.h"
 #include "runtime/data/buffer.h"
 #include "runtime/looks/page_changes.h"
 

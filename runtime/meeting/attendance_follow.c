@@ -1,7 +1,6 @@
 /*  runtime/meeting/attendance_follow.c - the processes of a meeting beside rank 0: look for it, and get the list. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/data/text_payload.h"

@@ -17,7 +17,6 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/word.h"
 #include "runtime/observe/process.h"
 #include "runtime/pages/page_folders.h"
 #include "runtime/touch/touch.h"

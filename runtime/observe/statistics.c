@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/base/bounds.h"
-#include "runtime/base/clock.h"
 #include "runtime/base/word.h"
 #include "runtime/core/protocol/effect.h"
 

@@ -1,7 +1,6 @@
 /*  runtime/option/option_print.c - prints options as text, field by field. */
 #include "runtime/option/option_print.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

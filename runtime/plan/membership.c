@@ -1,7 +1,6 @@
 /*  runtime/plan/membership.c - the members of a run and the limits of its streams. */
 #include "runtime/plan/membership.h"
 
-#include <stdlib.h>
 
 #include "runtime/base/allocation.h"
 

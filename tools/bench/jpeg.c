@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
 #include "tools/bench/jpeg_loop.h"

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "runtime/observe/pages.h"
 #include "runtime/pages/page_folders.h"
 #include "runtime/text/printable.h"
 

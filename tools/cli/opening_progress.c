@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "runtime/base/status.h"
-
 void tnd_opening_progress_init(tnd_opening_progress_t *self, const tnd_plan_t *plan)
 {
     tnd_run_summary_init(&self->summary, plan);

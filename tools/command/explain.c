@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "actors/adapt/adaptation.h"
-#include "actors/plan/plan_queries.h"
 #include "actors/plan/reduction_through.h"
 #include "actors/plan/strategy.h"
 #include "runtime/base/allocation.h"

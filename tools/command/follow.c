@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/clock.h"
 #include "tools/choice/run_choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"

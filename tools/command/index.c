@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "actors/file/index_folder.h"
-#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/parallel.h"
 #include "runtime/text/quantity.h"

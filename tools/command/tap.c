@@ -1,6 +1,5 @@
 /*  tools/command/tap.c - `tundish tap`: shows what passes an edge or an actor. */
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/base/clock.h"
 #include "tools/cli/command.h"

@@ -1,5 +1,4 @@
 /*  tools/command/watch.c - `tundish watch`: serves looks at a run over HTTP. */
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>

@@ -5,7 +5,6 @@
 
 #include "actors/plan/plan_queries.h"
 #include "runtime/base/bounds.h"
-#include "runtime/core/batcher.h"
 #include "runtime/core/stream/split.h"
 
 /*  Rows of an epoch, or of a run whose batches span epochs; TND_UNKNOWN. */

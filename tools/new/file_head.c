@@ -8,7 +8,6 @@
 #include "actors/file/content.h"
 #include "actors/file/decompress.h"
 #include "actors/stored/tfrecord_frames.h"
-#include "runtime/data/schema.h"
 
 /*  Reads the content of a compressed file. */
 static tnd_status_t unpack_head(tnd_content_t *content, tnd_compression_t compression,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/allocation.h"
 #include "runtime/text/json_string.h"
 #include "tools/new/file_series.h"
 

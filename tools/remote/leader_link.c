@@ -13,7 +13,6 @@
 #include "runtime/base/thread.h"
 #include "runtime/core/protocol/inspectors.h"
 #include "runtime/data/buffer.h"
-#include "runtime/host/host_config.h"
 #include "runtime/interface/link.h"
 #include "runtime/text/printable.h"
 #include "tools/remote/page_mirror.h"

@@ -12,7 +12,6 @@
 #include "runtime/plan/machine.h"
 #include "tools/remote/leader_link.h"
 #include "tools/remote/remote_command.h"
-#include "tools/remote/remote_look.h"
 #include "tools/remote/remote_presence.h"
 #include "tools/remote/remote_stream.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/allocation.h"
 #include "runtime/notes/page_text.h"
 #include "runtime/observe/process.h"
 #include "runtime/observe/thread_state.h"

@@ -4,11 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "runtime/core/protocol/effect.h"
 #include "runtime/text/quantity.h"
 #include "tools/report/long_call.h"
 #include "tools/report/slow_link.h"
-#include "tools/report/wait_chain.h"
 
 /*  A connection limits the rate if no actor works for as much of the time. */
 static const double link_works = 0.5;

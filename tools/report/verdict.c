@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/core/protocol/effect.h"
 #include "runtime/observe/statistics.h"
 #include "tools/cli/json.h"
 

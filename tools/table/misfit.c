@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/text/printable.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/allocation.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/number_text.h"
 

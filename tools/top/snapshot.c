@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/observe/observer.h"
 #include "runtime/observe/process.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/run_json.h"

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/observe/pages.h"
 #include "runtime/pages/page_folders.h"
 
 static const char allowed[] =

@@ -8,7 +8,6 @@
 #include "actors/op/text/csv_places.h"
 #include "actors/text/csv_record.h"
 #include "actors/text/number_text.h"
-#include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 #include "runtime/text/byte_order_mark.h"
 

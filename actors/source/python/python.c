@@ -14,7 +14,6 @@
 #include "actors/python/reply.h"
 #include "actors/python/setup.h"
 #include "actors/source/sources.h"
-#include "runtime/base/allocation.h"
 #include "runtime/host/own_work.h"
 #include "runtime/option/python_module.h"
 

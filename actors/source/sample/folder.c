@@ -22,7 +22,6 @@
 #include "runtime/base/bounds.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/file_prefetch.h"
-#include "runtime/option/option_parse.h"
 
 /*  Files that are looked at between two reports of progress, and by a thread at once. */
 enum { FILES_AT_ONCE = 1 << 16, FILES_A_THREAD = 256 };

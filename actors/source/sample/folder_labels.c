@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/option/option_parse.h"
 
 static const tnd_option_t class_options[] = {
     {TND_OPTION(tnd_class_options_t, names, STRINGS, GRAPH), .fallback = "",

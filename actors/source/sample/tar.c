@@ -14,7 +14,6 @@
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
-#include "runtime/option/option_parse.h"
 
 enum { PASSED_AT_ONCE = 1 << 14 };
 
