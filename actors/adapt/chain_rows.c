@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "actors/op/ops.h"
-#include "actors/plan/kind_options.h"
+#include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 #include "runtime/base/parallel.h"
@@ -33,13 +33,13 @@ const tnd_instance_t *tnd_chain_rows_reader(const tnd_plan_t *plan, uint32_t cha
 
 static void add_ops(tnd_chain_rows_t *self, const tnd_instance_t *owner)
 {
-    const tnd_preprocessor_options_t *options = owner->options;
-    self->skip_bad = self->skip_bad || options->on_error != TND_BAD_STOP;
-    size_t workers = options->workers > 0 ? options->workers : TND_PARALLEL_WAITS;
-    workers = workers < TND_PARALLEL_WAITS ? workers : TND_PARALLEL_WAITS;
-    self->workers = workers > self->workers ? workers : self->workers;
-    for (size_t i = 0; i < options->ops.count; i++) {
-        const tnd_part_t *op = &options->ops.items[i];
+    const tnd_plan_work_t work = tnd_plan_work(owner);
+    self->skip_bad = self->skip_bad || work.skips_bad;
+    size_t workers =
+        work.workers > 0 ? tnd_least(work.workers, TND_PARALLEL_WAITS) : TND_PARALLEL_WAITS;
+    self->workers = tnd_most(workers, self->workers);
+    for (size_t i = 0; i < work.ops.count; i++) {
+        const tnd_part_t *op = &work.ops.items[i];
         self->ops = tnd_grow(self->ops, self->count, &self->room[0], sizeof *self->ops);
         self->owners = tnd_grow(self->owners, self->count, &self->room[1], sizeof *self->owners);
         self->ops[self->count] = *op;

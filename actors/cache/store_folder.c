@@ -8,21 +8,12 @@
 
 #include <xxhash.h>
 
-#include "actors/plan/kind_options.h"
+#include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 #include "runtime/option/option_print.h"
 
 /*  Of the folder's content. */
 enum { STORE_VERSION = 1 };
-
-/*  The options of a reader, without those that only change the order of rows. */
-static void print_reader(const tnd_instance_t *reader, FILE *out)
-{
-    tnd_reader_options_t options = *(const tnd_reader_options_t *)reader->options;
-    options.epochs = options.repeat = 1;
-    options.shuffle = TND_SHUFFLE_NONE;
-    tnd_options_print(&reader->kind->table, &options, TND_ROLE_GRAPH, out);
-}
 
 /*  Whether an instance is the first of its actor. */
 static bool is_first(const tnd_plan_t *plan, uint32_t index)
@@ -40,7 +31,7 @@ static void print_upstream(const tnd_plan_t *plan, uint32_t chain, FILE *out)
         if (at->chain != chain || !is_first(plan, i))
             continue;
         if (at->kind->role == TND_ROLE_READER)
-            print_reader(at, out);
+            tnd_plan_print_samples(at, out);
         else if (at->kind->role == TND_ROLE_WORKER && !tnd_plan_is_cached(plan, i))
             tnd_options_print(&at->kind->table, at->options, TND_ROLE_GRAPH, out);
         else

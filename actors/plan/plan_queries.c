@@ -3,9 +3,10 @@
 
 #include <string.h>
 
+#include "actors/plan/kind_options.h"
 #include "runtime/base/bounds.h"
-
 #include "runtime/interface/link.h"
+#include "runtime/option/option_print.h"
 #include "runtime/option/spec.h"
 
 static bool has_role(const tnd_instance_t *instance, tnd_role_t role)
@@ -127,6 +128,22 @@ bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
             home_of(plan, &plan->instances[i]) == home_of(plan, own))
             return false;
     return true;
+}
+
+tnd_plan_work_t tnd_plan_work(const tnd_instance_t *worker)
+{
+    const tnd_preprocessor_options_t *options = worker->options;
+    return (tnd_plan_work_t){.ops = options->ops,
+                             .skips_bad = options->on_error != TND_BAD_STOP,
+                             .workers = options->workers};
+}
+
+void tnd_plan_print_samples(const tnd_instance_t *reader, FILE *out)
+{
+    tnd_reader_options_t options = *(const tnd_reader_options_t *)reader->options;
+    options.epochs = options.repeat = 1;
+    options.shuffle = TND_SHUFFLE_NONE;
+    tnd_options_print(&reader->kind->table, &options, TND_ROLE_GRAPH, out);
 }
 
 static uint64_t limited_steps(const tnd_stream_batch_t *batch, uint64_t batches)

@@ -4,6 +4,8 @@
 #ifndef TND_ACTORS_PLAN_PLAN_QUERIES_H
 #define TND_ACTORS_PLAN_PLAN_QUERIES_H
 
+#include <stdio.h>
+
 #include "runtime/core/stream/apart.h"
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
@@ -32,6 +34,17 @@ uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
 /*  Whether an instance is the first of its actor that serves `lane` on its host. The processes of
  *  isolated actors are parts of their host. */
 bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane);
+
+/*  What a preprocessor does. */
+typedef struct {
+    tnd_part_list_t ops;
+    bool skips_bad;   /* records that an operation refuses are left out */
+    uint64_t workers; /* 0: auto */
+} tnd_plan_work_t;
+
+tnd_plan_work_t tnd_plan_work(const tnd_instance_t *worker);
+/*  Writes the options of a reader, without those that only change the order of rows. */
+void tnd_plan_print_samples(const tnd_instance_t *reader, FILE *out);
 
 /*  Steps of an epoch of a chain with a batcher; TND_UNKNOWN if operations may change the number of
  *  rows, if steps span epochs, or if the number of rows is unknown. */

@@ -75,6 +75,11 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
     };
 }
 
+tnd_shuffle_t tnd_sample_order_shuffle(const tnd_instance_t *reader)
+{
+    return (tnd_shuffle_t)((const tnd_reader_options_t *)reader->options)->shuffle;
+}
+
 tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint32_t chain,
                                                    uint32_t lane, const tnd_stream_t *stream)
 {
@@ -82,8 +87,7 @@ tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint3
     tnd_sample_order_config_t config = {.stream = stream, .lane = lane, .renamed = true};
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_READER)
-            config.shuffle =
-                (tnd_shuffle_t)((const tnd_reader_options_t *)plan->instances[i].options)->shuffle;
+            config.shuffle = tnd_sample_order_shuffle(&plan->instances[i]);
     if (batcher < plan->instance_count)
         config.recall = tnd_lane_window_alive(plan, batcher, stream) + 1024;
     return config;

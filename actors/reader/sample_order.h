@@ -38,6 +38,8 @@ static inline bool tnd_sample_order_is_steady(const tnd_place_list_t *order)
     return order->count > 0 && order->maps[0].kind == TND_PLACE_INTERLEAVE;
 }
 
+/*  How a reader mixes rows, without `order`. */
+tnd_shuffle_t tnd_sample_order_shuffle(const tnd_instance_t *reader);
 /*  The order of a lane's reader, for the actors after it.  `files` is not known to them: where it is steady, they
  *  name a sample by its position after the first map. */
 tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint32_t chain,

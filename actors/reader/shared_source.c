@@ -16,7 +16,6 @@
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
-#include "runtime/resources/guarded_call.h"
 #include "runtime/resources/resources.h"
 
 enum { ALL_LANES = TND_LANES_MAX };
@@ -420,6 +419,13 @@ void tnd_shared_source_close(const tnd_instance_t *instance, void *shared)
 {
     (void)instance;
     close_all(shared);
+}
+
+tnd_guarded_work_t *tnd_shared_source_work(tnd_guarded_call_t *call, const tnd_instance_t *reader,
+                                           const char *what)
+{
+    return tnd_guarded_call_opens(
+        call, ((const tnd_reader_options_t *)reader->options)->source.value, what);
 }
 
 const tnd_source_t *tnd_shared_source_type(const void *shared)

@@ -10,6 +10,7 @@
 
 #include "runtime/interface/kind.h"
 #include "runtime/interface/source.h"
+#include "runtime/resources/guarded_call.h"
 
 typedef struct {
     uint32_t lane; /* TND_LANES_MAX: all lanes */
@@ -26,6 +27,10 @@ tnd_status_t tnd_shared_source_list(const tnd_plan_t *plan, const tnd_instance_t
                                     const void *shared, tnd_data_table_t *table,
                                     tnd_error_t *error) TND_CHECKED;
 void tnd_shared_source_close(const tnd_instance_t *instance, void *shared);
+
+/*  The calling thread works on the data of a reader, at `what`, as tnd_guarded_call_opens. */
+tnd_guarded_work_t *tnd_shared_source_work(tnd_guarded_call_t *call, const tnd_instance_t *reader,
+                                           const char *what);
 
 const tnd_source_t *tnd_shared_source_type(const void *shared);
 /*  The parts in turn; NULL after the last. */

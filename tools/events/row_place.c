@@ -41,17 +41,6 @@ typedef struct {
     int code;
 } search_t;
 
-static const tnd_reader_options_t *options_of(const match_t *match)
-{
-    return match->data->instance->options;
-}
-
-static const tnd_source_t *source_of(const tnd_resources_data_t *data)
-{
-    const tnd_reader_options_t *options = data->instance->options;
-    return tnd_source_of(tnd_source_spec_of(options->source.table));
-}
-
 /* --- which file is meant ---------------------------------------------------------------------- */
 
 static const char *base_of(const char *path)
@@ -105,7 +94,7 @@ static void note_nearest(search_t *self, tnd_nearest_t *nearest, const char *pat
 static void look_at_part(search_t *self, tnd_nearest_t *nearest, const tnd_resources_data_t *data,
                          const tnd_shared_part_t *part)
 {
-    const tnd_source_t *source = source_of(data);
+    const tnd_source_t *source = tnd_shared_source_type(data->opened);
     const char *name = source->spec->table.name;
     if (source->locate == NULL) {
         snprintf(self->unable, sizeof self->unable,
@@ -278,7 +267,7 @@ static void search_match(search_t *self, const tnd_preflight_opened_t *opened, c
                          tnd_guarded_call_t *call)
 {
     const tnd_preflight_chain_t *chain = &opened->preflight->chains[match->data->stream.chain];
-    const tnd_source_t *source = source_of(match->data);
+    const tnd_source_t *source = tnd_shared_source_type(match->data->opened);
     uint64_t sample = source->locate->row(match->part->state, match->number, self->places->row);
     uint32_t epoch = self->epochs[match->data->stream.chain];
     if (!chain->known)
@@ -296,11 +285,10 @@ static void search_match(search_t *self, const tnd_preflight_opened_t *opened, c
         return;
     }
     tnd_guarded_call_enter(call, match->data->instance, TND_T061_SOURCE);
-    tnd_guarded_work_t *work =
-        tnd_guarded_call_opens(call, options_of(match)->source.value, "its order");
+    tnd_guarded_work_t *work = tnd_shared_source_work(call, match->data->instance, "its order");
     tnd_guarded_work_doing(work, "searching", match->data->instance->actor);
     const tnd_row_search_t order = {.stream = &chain->stream,
-                                    .shuffle = (tnd_shuffle_t)options_of(match)->shuffle,
+                                    .shuffle = tnd_sample_order_shuffle(match->data->instance),
                                     .files = match->part->facts.file_rows,
                                     .file_count = match->part->facts.file_rows_count,
                                     .progress = report,

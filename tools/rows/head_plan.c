@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "actors/plan/kind_options.h"
+#include "actors/plan/plan_queries.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
 
@@ -185,31 +185,30 @@ static uint32_t chain_of(const tnd_plan_t *plan, const char *actor)
     return plan->instances[i].chain;
 }
 
-/*  What the feeder of an actor's chain casts; NULL: nothing. */
-static const tnd_cast_options_t *casts_of(const maker_t *self, const char *actor)
+/*  The options of a feeder by default, but for the columns that it casts: those of `like`; NULL: rows
+ *  stay as they are fed. */
+static const void *feeder_options(tnd_arena_t *arena, const tnd_kind_spec_t *kind,
+                                  const tnd_instance_t *like)
 {
-    const tnd_plan_t *from = self->from;
-    uint32_t chain = chain_of(from, actor);
-    for (uint32_t i = 0; i < from->instance_count; i++)
-        if (has_role(&from->instances[i], TND_ROLE_FEEDER) && from->instances[i].chain == chain)
-            return ((const tnd_feeder_options_t *)from->instances[i].options)->cast;
-    return NULL;
+    const tnd_option_t *cast = tnd_options_find(&kind->table, "cast");
+    char *options = tnd_arena_take(arena, kind->table.size);
+    memcpy(options, options_of(arena, kind, NULL, NULL), kind->table.size);
+    if (like != NULL)
+        memcpy(options + cast->offset, (const char *)like->options + cast->offset, sizeof(void *));
+    return options;
 }
 
-/*  `casts`: NULL for rows as they are fed. */
+/*  `like`: the feeder of the graph, for rows as its steps read them, or NULL. */
 static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas,
-                       const tnd_cast_options_t *casts)
+                       const tnd_instance_t *like)
 {
     const tnd_kind_spec_t *kind = tnd_registry_kind_of_role(TND_ROLE_FEEDER);
-    tnd_feeder_options_t *options = tnd_arena_array(arena, 1, sizeof *options);
-    *options = *(const tnd_feeder_options_t *)options_of(arena, kind, NULL, NULL);
-    options->cast = casts;
     uint32_t number = self->instance_count++;
     self->instances[number] = (tnd_instance_t){
         .actor = TND_HEAD_PLAN_FEEDER,
         .name = TND_HEAD_PLAN_FEEDER,
         .kind = kind,
-        .options = options,
+        .options = feeder_options(arena, kind, like),
         .lane_count = self->from->lanes,
         .replica_count = replicas,
     };
@@ -282,9 +281,11 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
         self->batches = self->batches || has_role(&maker.instances[i], TND_ROLE_JOIN);
     if (!self->batches)
         add_batchers(&maker, arena, actor);
-    const tnd_chain_plan_t *chain = &plan->chains[chain_of(plan, actor)];
+    uint32_t number = chain_of(plan, actor), feeder = tnd_plan_feeder(plan, number);
+    const tnd_chain_plan_t *chain = &plan->chains[number];
     self->replicas = self->batches && !maker.dealt ? chain->replicas : 1;
-    add_feeder(&maker, arena, self->replicas, fed ? casts_of(&maker, actor) : NULL);
+    bool casts = fed && feeder < plan->instance_count;
+    add_feeder(&maker, arena, self->replicas, casts ? &plan->instances[feeder] : NULL);
     self->plan.instances = maker.instances;
     self->plan.instance_count = maker.instance_count;
     self->plan.edges = maker.edges;
