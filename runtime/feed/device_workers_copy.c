@@ -163,8 +163,8 @@ void tnd_device_workers_complete(tnd_device_workers_t *group)
         start = may_start < start ? may_start : start;
         commit = may_commit < commit ? may_commit : commit;
     }
-    raise_to(&group->copied, start);
-    raise_to(&group->completed, commit);
+    raise_to(&group->copies.copied, start);
+    raise_to(&group->copies.completed, commit);
     tnd_futex_open(&group->work);
     tnd_device_workers_tell_program(group);
     tnd_device_workers_wake(group);
@@ -290,12 +290,12 @@ tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self, uint3
                 TND_TRY(ops->prepare(worker->device, cast_of(self, c), error));
         if ((ops->can & TND_DEVICE_OWN_MEMORY) == 0 && config->casts == NULL)
             continue;
-        worker->copier = &self->copiers[w];
+        worker->copier = &self->copies.of[w];
         worker->copier->worker = worker;
-        self->copies = true;
+        self->copies.any = true;
     }
-    if (self->copies)
-        self->startable = &self->copied;
+    if (self->copies.any)
+        self->startable = &self->copies.copied;
     return TND_OK;
 }
 
@@ -303,26 +303,26 @@ tnd_status_t tnd_device_workers_start_copies(tnd_device_workers_t *self, tnd_err
 {
     for (uint32_t w = 0; w < self->worker_count; w++)
         if (self->workers[w].copier != NULL) {
-            TND_TRY(tnd_thread_create(&self->copiers[w].thread, "the copies of a device",
-                                      copier_main, &self->copiers[w], error));
-            self->copiers[w].started = true;
+            TND_TRY(tnd_thread_create(&self->copies.of[w].thread, "the copies of a device",
+                                      copier_main, &self->copies.of[w], error));
+            self->copies.of[w].started = true;
         }
     return TND_OK;
 }
 
 void tnd_device_workers_open_copies(tnd_device_workers_t *self)
 {
-    for (uint32_t w = 0; self->copies && w < self->worker_count; w++)
-        tnd_futex_open(&self->copiers[w].gate);
+    for (uint32_t w = 0; self->copies.any && w < self->worker_count; w++)
+        tnd_futex_open(&self->copies.of[w].gate);
 }
 
 void tnd_device_workers_stop_copies(tnd_device_workers_t *self)
 {
     for (uint32_t w = 0; w < self->worker_count; w++)
-        if (self->copiers[w].started) {
-            pthread_join(self->copiers[w].thread, NULL);
-            self->copiers[w].started = false;
-            tnd_copier_show_facts(&self->copiers[w]);
+        if (self->copies.of[w].started) {
+            pthread_join(self->copies.of[w].thread, NULL);
+            self->copies.of[w].started = false;
+            tnd_copier_show_facts(&self->copies.of[w]);
         }
 }
 
@@ -349,7 +349,7 @@ static void describe_unsettled(tnd_device_workers_t *self)
         if (tnd_device_pending_text(worker->page, what, sizeof what)[0] != '\0')
             break;
     }
-    snprintf(self->unsettled, sizeof self->unsettled,
+    snprintf(self->failure.unsettled, sizeof self->failure.unsettled,
              "%s: %s is not done %" PRIu64 " ms after the stop: the device hangs, and memory that "
              "it may still access is leaked",
              self->config.name, what[0] != '\0' ? what : "what a program reads of its rows",
@@ -359,7 +359,7 @@ static void describe_unsettled(tnd_device_workers_t *self)
 void tnd_device_workers_settle(tnd_device_workers_t *self)
 {
     uint64_t since_ns = tnd_clock_now();
-    while (self->copies && !is_settled(self)) {
+    while (self->copies.any && !is_settled(self)) {
         if (tnd_clock_now() - since_ns >= self->config.stop_ns) {
             describe_unsettled(self);
             return;

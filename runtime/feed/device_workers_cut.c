@@ -12,21 +12,21 @@ static bool has_more(const void *context)
 {
     const tnd_device_workers_t *self = context;
     return tnd_device_workers_dead(self) || tnd_device_workers_is_over(self) ||
-           atomic_load_explicit(&self->cut, memory_order_acquire) == 0 ||
-           atomic_load_explicit(self->startable, memory_order_acquire) > self->taken;
+           atomic_load_explicit(&self->pull.cut, memory_order_acquire) == 0 ||
+           atomic_load_explicit(self->startable, memory_order_acquire) > self->pull.taken;
 }
 
 /*  Lets all steps that are ready go through. */
 static void pass(tnd_device_workers_t *self)
 {
-    uint64_t steps = self->steps;
-    while (atomic_load_explicit(self->startable, memory_order_acquire) > self->taken &&
+    uint64_t steps = self->pull.steps;
+    while (atomic_load_explicit(self->startable, memory_order_acquire) > self->pull.taken &&
            !tnd_device_workers_dead(self)) {
-        self->taken++;
+        self->pull.taken++;
         (void)tnd_device_workers_run(self, NULL);
     }
-    self->steps = steps;
-    atomic_store_explicit(&self->retired, self->taken, memory_order_release);
+    self->pull.steps = steps;
+    atomic_store_explicit(&self->retired, self->pull.taken, memory_order_release);
     tnd_device_workers_wake(self);
 }
 
@@ -34,35 +34,35 @@ tnd_status_t tnd_device_workers_cut(tnd_device_workers_t *self)
 {
     if (!tnd_device_workers_pulls(self))
         return TND_FAILED;
-    if (!self->inside_epoch)
+    if (!self->pull.inside_epoch)
         return TND_OK;
     (void)tnd_device_workers_enter(self);
-    if (self->taken > self->ran && tnd_device_workers_run(self, NULL) != TND_OK) {
-        self->ran = self->taken;
+    if (self->pull.taken > self->pull.ran && tnd_device_workers_run(self, NULL) != TND_OK) {
+        self->pull.ran = self->pull.taken;
         return tnd_device_workers_ended(self);
     }
-    atomic_store_explicit(&self->cut, self->steps, memory_order_release);
-    self->inside_epoch = false;
-    self->last = true;
-    while (atomic_load_explicit(&self->cut, memory_order_acquire) != 0 &&
+    atomic_store_explicit(&self->pull.cut, self->pull.steps, memory_order_release);
+    self->pull.inside_epoch = false;
+    self->pull.last = true;
+    while (atomic_load_explicit(&self->pull.cut, memory_order_acquire) != 0 &&
            !tnd_device_workers_dead(self) && !tnd_device_workers_is_over(self)) {
         pass(self);
         tnd_futex_wait(&self->program, has_more, self, 0);
     }
     tnd_device_workers_leave(self, tnd_clock_now());
     /* The run may have ended since all came back. */
-    bool whole = atomic_load_explicit(&self->cut, memory_order_acquire) == 0;
+    bool whole = atomic_load_explicit(&self->pull.cut, memory_order_acquire) == 0;
     return !whole && tnd_device_workers_dead(self) ? tnd_device_workers_ended(self) : TND_OK;
 }
 
 bool tnd_device_workers_is_cut(const tnd_device_workers_t *self, uint64_t *step_p)
 {
-    *step_p = atomic_load_explicit(&self->cut, memory_order_acquire);
+    *step_p = atomic_load_explicit(&self->pull.cut, memory_order_acquire);
     return *step_p != 0;
 }
 
 void tnd_device_workers_end_cut(tnd_device_workers_t *self)
 {
-    atomic_store_explicit(&self->cut, 0, memory_order_release);
+    atomic_store_explicit(&self->pull.cut, 0, memory_order_release);
     tnd_futex_open(&self->program);
 }

@@ -14,14 +14,14 @@
 
 bool tnd_device_workers_is_early(const tnd_device_workers_t *self)
 {
-    return self->config.early && self->collective->ops->begin != NULL;
+    return self->config.early && self->exchange.collective->ops->begin != NULL;
 }
 
 bool tnd_device_workers_start_posts(tnd_replica_t *replica)
 {
     worker_t *worker = replica->worker;
     tnd_device_workers_t *group = worker->group;
-    tnd_collective_t *collective = group->collective;
+    tnd_collective_t *collective = group->exchange.collective;
     if (collective->ops->start == NULL || group->config.accumulate > 1)
         return true;
     bool may =
@@ -41,7 +41,7 @@ static void open_round(worker_t *worker, tnd_collective_round_t *round)
 bool tnd_device_workers_begin_round(worker_t *worker, tnd_collective_round_t *round)
 {
     tnd_device_workers_t *group = worker->group;
-    tnd_collective_t *collective = group->collective;
+    tnd_collective_t *collective = group->exchange.collective;
     bool begun = tnd_device_workers_use_posts(group) &&
                  collective->ops->begin(collective, worker->number, round);
     tnd_device_workers_end_use(group);
@@ -53,7 +53,7 @@ bool tnd_device_workers_begin_round(worker_t *worker, tnd_collective_round_t *ro
 static bool await(worker_t *worker, uint32_t posting)
 {
     tnd_device_workers_t *group = worker->group;
-    tnd_collective_t *collective = group->collective;
+    tnd_collective_t *collective = group->exchange.collective;
     bool there = tnd_device_workers_use_posts(group) &&
                  collective->ops->await(collective, worker->number, worker->open, posting);
     tnd_device_workers_end_use(group);

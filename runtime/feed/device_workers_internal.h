@@ -87,6 +87,66 @@ typedef struct {
 
 typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } start_mode_t;
 
+/*  What replicas post, and what reduces it. */
+typedef struct {
+    tnd_value_table_t *values;        /* that they post */
+    tnd_partial_sums_t *sums;         /* by local model */
+    tnd_collective_t *collective;     /* NULL until all devices are open */
+    tnd_collective_thread_t *threads; /* by worker: as the collective counts them ... */
+    const tnd_postings_t **posts;     /* ... and what each local replica posts */
+    _Atomic uint32_t reducing;        /* workers that use what was posted */
+} exchange_t;
+
+/*  The last round without rows (device_workers_sync.c). */
+typedef struct {
+    job_t job;                   /* without a task if it was before a job */
+    _Atomic uint64_t asked;      /* such rounds that the program has asked for */
+    _Atomic uint64_t after;      /* jobs that had run at the last of these */
+    _Atomic uint64_t first_step; /* TND_UNKNOWN: not known yet */
+} sync_t;
+
+/*  The copiers, and with them jobs whose rows are where steps read them on all devices, and those that
+ *  all devices have done. */
+typedef struct {
+    copier_t *of; /* by worker */
+    bool any;
+    _Atomic uint64_t copied, completed;
+} copies_t;
+
+/*  What the actor has done with jobs. */
+typedef struct {
+    uint64_t told,
+        told_ns;  /* finished jobs that it was woken for, and when: finishers, or the program */
+    uint64_t ran; /* that it has taken as run */
+    uint64_t consumed; /* ... and as done */
+    uint32_t further;  /* memories beside those that were planned, at most so far */
+    uint64_t flushed;  /* jobs that others were notified of */
+} account_t;
+
+/*  The steps that a program takes and runs. */
+typedef struct {
+    _Atomic(tnd_futex_t *) also; /* is opened with `program`; NULL: none */
+    bool (*watch)(const void *); /* what else ends a wait for a step; NULL: nothing */
+    const void *watched;         /* its argument */
+    uint64_t ends_seen;
+    uint64_t taken, ran;
+    uint64_t steps;       /* of the whole run, until the last one that it ran; 0: none */
+    bool last;            /* the step that it took last ends its epoch */
+    bool inside_epoch;    /* it has taken a step of an epoch, not the last one */
+    _Atomic uint64_t cut; /* it ends the epoch before this step; 0: it does not */
+    /*  Jobs before this one run without the program, by a task of it (device_workers_span.c); 0: it
+     *  runs each. */
+    _Atomic uint64_t span_until;
+    const tnd_task_t *span_task;
+} pull_t;
+
+/*  How the group fails. */
+typedef struct {
+    pthread_mutex_t lock; /* guards the text, and that the actor can be woken */
+    bool deaf;
+    char text[512], unsettled[256];
+} failure_t;
+
 struct tnd_device_workers {
     tnd_device_workers_config_t config;
     tnd_slot_layout_t layout;
@@ -98,72 +158,30 @@ struct tnd_device_workers {
     const void **shown;   /* by local replica x TND_COLUMNS_MAX: where its step reads them */
     tnd_slot_layout_t shown_layout; /* of what steps read */
     size_t casts_at;                /* on the host's side: the rows that it casts, so arranged */
-    copier_t *copiers;              /* by worker */
-    bool copies;                    /* there are copiers */
     tnd_replica_t *replicas;
-    tnd_value_table_t *values; /* that they post */
-    tnd_partial_sums_t *sums;  /* by local model */
     worker_t *workers;
     uint32_t worker_count;
     job_t *jobs; /* by seq % depth */
     const tnd_task_t *task;
-    tnd_collective_t *collective;     /* NULL until all devices are open */
-    tnd_collective_thread_t *threads; /* by worker: as the collective counts them ... */
-    const tnd_postings_t **posts;     /* ... and what each local replica posts */
-    _Atomic uint32_t reducing;        /* workers that use what was posted */
-    _Atomic bool hangs;               /* a worker does: all of this is leaked */
+    _Atomic bool hangs; /* a worker does: all of this is leaked */
 
     tnd_futex_t work, meet, program, left;
     _Atomic int mode;
     _Atomic int over;      /* a status; TND_OK: not yet */
     _Atomic uint64_t ends; /* how often it was set to another one */
-    uint64_t ends_seen;    /* by the program */
-    /*  The last round without rows (device_workers_sync.c), without a task if it was before a job. */
-    job_t sync;
-    _Atomic uint64_t syncs;      /* that the program has asked for */
-    _Atomic uint64_t sync_after; /* jobs that had run at the last of these */
-    _Atomic uint64_t first_step; /* TND_UNKNOWN: not known yet */
-    _Atomic(tnd_futex_t *) also; /* is opened with `program`; NULL: none */
-    bool (*watch)(const void *); /* what else ends a wait for a step; NULL: nothing */
-    const void *watched;         /* its argument */
     _Atomic bool failed, stopped;
     _Atomic bool may_look; /* a processor seems to be free */
     _Atomic uint64_t ready, published, finished, retired;
-    /*  With copiers: jobs whose rows are where steps read them on all devices, and those that all
-     *  devices have done. */
-    _Atomic uint64_t copied, completed;
-    _Atomic uint64_t *startable; /* jobs that a program may run: `ready`, or `copied` */
-    uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers, or
-                               the program */
-    uint64_t ran_taken;     /* by the actor, as run */
-    uint64_t consumed;      /* ... and as done */
-    uint32_t further;       /* memories beside those that were planned, at most so far */
-    uint64_t flushed;       /* jobs that others were notified of, by the actor */
-    uint64_t taken, ran;    /* by the program */
-    uint64_t steps;         /* of the whole run, until the last one that it ran; 0: none */
-    bool last;              /* the step that it took last ends its epoch */
-    bool inside_epoch;      /* it has taken a step of an epoch, not the last one */
-    _Atomic uint64_t cut;   /* its program ends the epoch before this step; 0: it does not */
-    /*  Jobs before this one run without the program, by a task of it (device_workers_span.c); 0: it
-     *  runs each. */
-    _Atomic uint64_t span_until;
-    const tnd_task_t *span_task;
+    _Atomic uint64_t
+        *startable; /* jobs that a program may run: `ready`, or those that were copied */
 
-    /*  Steps on the program's thread (device_workers_pull.c), its own but for the atomic ones. */
-    worker_t caller;
-    pthread_t caller_thread;
-    tnd_float_mode_t caller_mode; /* as the last step left it */
-    bool caller_known;            /* caller_thread is */
-    bool caller_long;             /* the last step was */
-    uint32_t caller_misses;       /* waits that were longer than it looked, since one was not */
-    uint32_t caller_skips;        /* waits in which it does not look */
-    uint64_t caller_ended_ns;     /* when the last step did */
-    _Atomic bool inside;          /* the program runs a step */
-    _Atomic uint64_t caller_cpu_ns;
-
-    pthread_mutex_t lock; /* guards the text of the failure, and that the actor can be woken */
-    bool deaf;
-    char error[512], unsettled[256];
+    exchange_t exchange;
+    sync_t sync;
+    copies_t copies;
+    account_t account;
+    pull_t pull;
+    struct caller *caller; /* steps on the program's thread (device_workers_pull.c) */
+    failure_t failure;
 };
 
 static inline tnd_stage_t *tnd_device_workers_stage(const tnd_device_workers_t *self, uint32_t slot,
@@ -312,6 +330,8 @@ tnd_status_t tnd_device_workers_ended(const tnd_device_workers_t *self);
 void tnd_device_workers_publish_span(tnd_device_workers_t *self);
 /*  Waits until the program is outside of a step; it begins none in a stopped group. */
 void tnd_device_workers_await_caller(tnd_device_workers_t *self);
+/*  Processor time of the steps on the program's thread. */
+uint64_t tnd_device_workers_caller_ns(const tnd_device_workers_t *self);
 void tnd_device_workers_wake(tnd_device_workers_t *self);
 /*  Once the group is dead: waits until no worker uses what was posted. */
 void tnd_device_workers_leave_posts(tnd_device_workers_t *self);

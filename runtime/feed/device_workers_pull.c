@@ -5,8 +5,11 @@
  *  with the device's thread, which sleeps. */
 #include "runtime/feed/device_workers_internal.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
 /*  The processor time of a step is read if the previous step took this long.  Shorter steps hardly
@@ -18,12 +21,27 @@ static const uint64_t worth_reading_ns = 50000;
 static const uint64_t next_spin_ns = 50000;
 enum { MISSES_MOST = 6 };
 
+/*  The program's thread as one that runs steps; its own but for the atomic ones. */
+struct caller {
+    worker_t worker;
+    pthread_t thread;
+    tnd_float_mode_t mode; /* as the last step left it */
+    bool known;            /* `thread` is */
+    bool was_long;         /* the last step was */
+    uint32_t misses;       /* waits that were longer than it looked, since one was not */
+    uint32_t skips;        /* waits in which it does not look */
+    uint64_t ended_ns;     /* when the last step did */
+    _Atomic bool inside;   /* the program runs a step */
+    _Atomic uint64_t cpu_ns;
+};
+
 /* --- steps on the program's thread ------------------------------------------------------------ */
 
 void tnd_device_workers_make_caller(tnd_device_workers_t *self)
 {
     const worker_t *first = &self->workers[0];
-    self->caller = (worker_t){
+    self->caller = memset(tnd_allocate_aligned(64, sizeof *self->caller), 0, sizeof *self->caller);
+    self->caller->worker = (worker_t){
         .group = self,
         .count = first->count,
         .name = first->name,
@@ -33,43 +51,51 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .copier = first->copier,
     };
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
-    self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
+    self->caller->mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);
 }
 
 static bool is_outside(const void *context)
 {
-    return !atomic_load(&((const tnd_device_workers_t *)context)->inside);
+    return !atomic_load(&((const tnd_device_workers_t *)context)->caller->inside);
 }
 
 void tnd_device_workers_await_caller(tnd_device_workers_t *self)
 {
-    tnd_futex_wait(&self->left, is_outside, self, 0);
+    if (self->caller != NULL)
+        tnd_futex_wait(&self->left, is_outside, self, 0);
+}
+
+uint64_t tnd_device_workers_caller_ns(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->caller->cpu_ns, memory_order_relaxed);
 }
 
 bool tnd_device_workers_runs_here(tnd_device_workers_t *self)
 {
-    self->caller.device = self->workers[0].device;
-    return self->worker_count == 1 && (self->caller.device->ops->can & TND_DEVICE_ANY_THREAD) != 0;
+    self->caller->worker.device = self->workers[0].device;
+    return self->worker_count == 1 &&
+           (self->caller->worker.device->ops->can & TND_DEVICE_ANY_THREAD) != 0;
 }
 
 /*  A float mode that a step sets persists, as on a device thread; the program keeps its own. */
 static void run_in_mode(tnd_device_workers_t *self, job_t *job)
 {
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
-    tnd_float_mode_restore(self->caller_mode);
-    (void)tnd_device_workers_run_job(&self->caller, job); /* if it fails, the group has stopped */
-    self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
+    tnd_float_mode_restore(self->caller->mode);
+    (void)tnd_device_workers_run_job(&self->caller->worker,
+                                     job); /* if it fails, the group has stopped */
+    self->caller->mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);
 }
 
 static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t cpu_ns)
 {
-    uint64_t took_ns = self->caller_ended_ns - began_ns;
-    uint64_t used_ns = self->caller_long ? tnd_clock_thread() - cpu_ns : took_ns;
-    self->caller_long = took_ns >= worth_reading_ns;
-    atomic_store_explicit(&self->caller_cpu_ns,
-                          atomic_load_explicit(&self->caller_cpu_ns, memory_order_relaxed) +
+    uint64_t took_ns = self->caller->ended_ns - began_ns;
+    uint64_t used_ns = self->caller->was_long ? tnd_clock_thread() - cpu_ns : took_ns;
+    self->caller->was_long = took_ns >= worth_reading_ns;
+    atomic_store_explicit(&self->caller->cpu_ns,
+                          atomic_load_explicit(&self->caller->cpu_ns, memory_order_relaxed) +
                               used_ns,
                           memory_order_relaxed);
 }
@@ -78,27 +104,27 @@ static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t c
  *  group has not stopped. */
 void tnd_device_workers_run_here(tnd_device_workers_t *self, job_t *job)
 {
-    atomic_store(&self->inside, true);
+    atomic_store(&self->caller->inside, true);
     if (!atomic_load(&self->stopped) && !tnd_device_workers_dead(self) && job->task != NULL) {
         uint64_t began_ns = tnd_clock_now();
-        uint64_t cpu_ns = self->caller_long ? tnd_clock_thread() : 0;
-        tnd_device_page_t *page = self->caller.page;
-        if (!self->caller_known || !pthread_equal(self->caller_thread, pthread_self())) {
-            self->caller_known = true;
-            self->caller_thread = pthread_self();
+        uint64_t cpu_ns = self->caller->was_long ? tnd_clock_thread() : 0;
+        tnd_device_page_t *page = self->caller->worker.page;
+        if (!self->caller->known || !pthread_equal(self->caller->thread, pthread_self())) {
+            self->caller->known = true;
+            self->caller->thread = pthread_self();
             atomic_store_explicit(&page->thread, (uint64_t)gettid(), memory_order_relaxed);
         }
         run_in_mode(self, job);
-        self->caller_ended_ns = tnd_clock_now();
-        tnd_device_workers_show(&self->caller, TND_DEVICE_IDLE, self->config.first, job->note.step,
-                                self->caller_ended_ns);
+        self->caller->ended_ns = tnd_clock_now();
+        tnd_device_workers_show(&self->caller->worker, TND_DEVICE_IDLE, self->config.first,
+                                job->note.step, self->caller->ended_ns);
         count_time(self, began_ns, cpu_ns);
     } else {
-        self->caller_ended_ns = tnd_clock_now();
+        self->caller->ended_ns = tnd_clock_now();
     }
-    if (self->caller.copier != NULL && job != &self->sync)
-        tnd_device_workers_put_work(&self->caller, job);
-    atomic_store(&self->inside, false);
+    if (self->caller->worker.copier != NULL && job != &self->sync.job)
+        tnd_device_workers_put_work(&self->caller->worker, job);
+    atomic_store(&self->caller->inside, false);
     tnd_futex_open(&self->left);
 }
 
@@ -132,7 +158,7 @@ void tnd_device_workers_discard(tnd_device_workers_t *self)
     int keep = MODE_KEEP;
     if (!atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
         return;
-    if (self->copies)
+    if (self->copies.any)
         tnd_device_workers_complete(self);
     tnd_device_workers_wake(self);
 }
@@ -163,19 +189,19 @@ static bool has_step(const void *context)
  *  or other threads need this processor, the next waits do not poll.  Returns whether it waited. */
 static bool await_step(tnd_device_workers_t *self)
 {
-    awaited_t awaited = {self, self->taken};
+    awaited_t awaited = {self, self->pull.taken};
     if (has_step(&awaited))
         return false;
     if (!atomic_load_explicit(&self->may_look, memory_order_relaxed)) {
         /* It would take this processor from the threads that make the step. */
-    } else if (self->caller_skips > 0) {
-        self->caller_skips--;
+    } else if (self->caller->skips > 0) {
+        self->caller->skips--;
     } else if (tnd_futex_spin(has_step, &awaited, next_spin_ns)) {
-        self->caller_misses = 0;
+        self->caller->misses = 0;
         return true;
     } else {
-        self->caller_misses += self->caller_misses < MISSES_MOST;
-        self->caller_skips = (UINT32_C(1) << self->caller_misses) - 1;
+        self->caller->misses += self->caller->misses < MISSES_MOST;
+        self->caller->skips = (UINT32_C(1) << self->caller->misses) - 1;
     }
     tnd_futex_wait(&self->program, has_step, &awaited, 0);
     return true;
@@ -184,17 +210,18 @@ static bool await_step(tnd_device_workers_t *self)
 tnd_status_t tnd_device_workers_retire(tnd_device_workers_t *self)
 {
     if (tnd_device_workers_dead(self) ||
-        (self->taken > self->ran && tnd_device_workers_run(self, NULL) != TND_OK)) {
-        self->ran = self->taken; /* it is not committed, and no task can run on it any more */
+        (self->pull.taken > self->pull.ran && tnd_device_workers_run(self, NULL) != TND_OK)) {
+        self->pull.ran =
+            self->pull.taken; /* it is not committed, and no task can run on it any more */
         return tnd_device_workers_ended(self);
     }
-    if (atomic_load_explicit(&self->retired, memory_order_relaxed) == self->taken)
+    if (atomic_load_explicit(&self->retired, memory_order_relaxed) == self->pull.taken)
         return TND_OK;
-    atomic_store_explicit(&self->retired, self->taken, memory_order_release);
-    if (self->copies ||
+    atomic_store_explicit(&self->retired, self->pull.taken, memory_order_release);
+    if (self->copies.any ||
         tnd_device_workers_worth_telling(
-            self, self->taken, atomic_load_explicit(&self->ready, memory_order_relaxed),
-            tnd_device_workers_runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
+            self, self->pull.taken, atomic_load_explicit(&self->ready, memory_order_relaxed),
+            tnd_device_workers_runs_here(self) ? self->caller->ended_ns : tnd_clock_now()))
         tnd_device_workers_wake(self);
     return TND_OK;
 }
@@ -215,10 +242,10 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
         now = tnd_clock_now();
     if (tnd_device_workers_dead(self))
         return tnd_device_workers_ended(self);
-    if (atomic_load_explicit(self->startable, memory_order_acquire) > self->taken) {
-        self->last = self->jobs[self->taken % self->config.depth].note.last_of_epoch;
-        self->inside_epoch = !self->last;
-        self->taken++;
+    if (atomic_load_explicit(self->startable, memory_order_acquire) > self->pull.taken) {
+        self->pull.last = self->jobs[self->pull.taken % self->config.depth].note.last_of_epoch;
+        self->pull.inside_epoch = !self->pull.last;
+        self->pull.taken++;
         tnd_device_workers_leave(self, now);
         return TND_OK;
     }
@@ -227,23 +254,23 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
 
 tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t *task)
 {
-    if (self->taken == self->ran)
+    if (self->pull.taken == self->pull.ran)
         return TND_FAILED;
     if (tnd_device_workers_dead(self))
         return tnd_device_workers_ended(self);
-    job_t *job = &self->jobs[(self->taken - 1) % self->config.depth];
+    job_t *job = &self->jobs[(self->pull.taken - 1) % self->config.depth];
     (void)tnd_device_workers_enter(self);
     job->task = task;
-    self->ran = self->taken;
-    self->steps = job->note.step + 1;
+    self->pull.ran = self->pull.taken;
+    self->pull.steps = job->note.step + 1;
     if (tnd_device_workers_runs_here(self)) {
         tnd_device_workers_run_here(self, job);
         if (tnd_device_workers_dead(self))
             tnd_device_workers_leave_posts(self);
-        tnd_device_workers_leave(self, self->caller_ended_ns);
+        tnd_device_workers_leave(self, self->caller->ended_ns);
     } else {
-        awaited_t awaited = {self, self->taken};
-        tnd_device_workers_publish(self, self->taken);
+        awaited_t awaited = {self, self->pull.taken};
+        tnd_device_workers_publish(self, self->pull.taken);
         tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
         if (tnd_device_workers_dead(self))
             tnd_device_workers_leave_posts(self);
@@ -254,36 +281,36 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
 
 bool tnd_device_workers_last(const tnd_device_workers_t *self)
 {
-    return self->last;
+    return self->pull.last;
 }
 
 bool tnd_device_workers_is_unused(const tnd_device_workers_t *self)
 {
-    return self->taken > self->ran;
+    return self->pull.taken > self->pull.ran;
 }
 
 void tnd_device_workers_commit(tnd_device_workers_t *self)
 {
     if (tnd_device_workers_dead(self))
         return;
-    atomic_store_explicit(&self->retired, self->ran, memory_order_release);
+    atomic_store_explicit(&self->retired, self->pull.ran, memory_order_release);
     tnd_device_workers_wake(self);
 }
 
 bool tnd_device_workers_steps(const tnd_device_workers_t *self, uint64_t *steps_p)
 {
     int mode = atomic_load(&self->mode);
-    *steps_p = self->steps;
+    *steps_p = self->pull.steps;
     return mode == MODE_PULL || mode == MODE_KEEP;
 }
 
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p)
 {
     uint64_t retired = atomic_load_explicit(&self->retired, memory_order_relaxed);
-    if (self->ran == 0 || self->ran != self->taken || retired >= self->ran ||
+    if (self->pull.ran == 0 || self->pull.ran != self->pull.taken || retired >= self->pull.ran ||
         tnd_device_workers_dead(self))
         return NULL;
-    const job_t *job = &self->jobs[(self->ran - 1) % self->config.depth];
+    const job_t *job = &self->jobs[(self->pull.ran - 1) % self->config.depth];
     *step_p = job->note.step;
     return job->reports;
 }
@@ -295,26 +322,26 @@ tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *s
 void tnd_device_workers_tell_program(tnd_device_workers_t *self)
 {
     tnd_futex_open(&self->program);
-    tnd_futex_t *also = atomic_load(&self->also);
+    tnd_futex_t *also = atomic_load(&self->pull.also);
     if (also != NULL)
         tnd_futex_open(also);
 }
 
 void tnd_device_workers_wake_too(tnd_device_workers_t *self, tnd_device_workers_t *lead)
 {
-    atomic_store(&self->also, &lead->program);
+    atomic_store(&self->pull.also, &lead->program);
 }
 
 void tnd_device_workers_watch(tnd_device_workers_t *self, bool (*is)(const void *),
                               const void *context)
 {
-    self->watched = context;
-    self->watch = is;
+    self->pull.watched = context;
+    self->pull.watch = is;
 }
 
 bool tnd_device_workers_is_interrupted(const tnd_device_workers_t *self)
 {
-    return self->watch != NULL && self->watch(self->watched);
+    return self->pull.watch != NULL && self->pull.watch(self->pull.watched);
 }
 
 void tnd_device_workers_await(tnd_device_workers_t *self, bool (*is)(const void *),
@@ -333,28 +360,28 @@ tnd_status_t tnd_device_workers_no_step(const tnd_device_workers_t *self)
 
 uint64_t tnd_device_workers_taken(const tnd_device_workers_t *self)
 {
-    return self->taken;
+    return self->pull.taken;
 }
 
 bool tnd_device_workers_has_step(const tnd_device_workers_t *self)
 {
-    return atomic_load_explicit(self->startable, memory_order_acquire) > self->taken;
+    return atomic_load_explicit(self->startable, memory_order_acquire) > self->pull.taken;
 }
 
 bool tnd_device_workers_has_turn(const tnd_device_workers_t *self)
 {
     return !tnd_device_workers_dead(self) &&
-           (tnd_device_workers_has_step(self) || atomic_load(&self->ends) != self->ends_seen);
+           (tnd_device_workers_has_step(self) || atomic_load(&self->ends) != self->pull.ends_seen);
 }
 
 void tnd_device_workers_see_end(tnd_device_workers_t *self)
 {
-    self->ends_seen = atomic_load(&self->ends);
+    self->pull.ends_seen = atomic_load(&self->ends);
 }
 
 uint64_t tnd_device_workers_ends_seen(const tnd_device_workers_t *self)
 {
-    return self->ends_seen;
+    return self->pull.ends_seen;
 }
 
 void tnd_device_workers_end_step(tnd_device_workers_t *self)
@@ -365,12 +392,12 @@ void tnd_device_workers_end_step(tnd_device_workers_t *self)
 
 bool tnd_device_workers_is_ended(const tnd_device_workers_t *self)
 {
-    return atomic_load_explicit(&self->retired, memory_order_relaxed) == self->taken;
+    return atomic_load_explicit(&self->retired, memory_order_relaxed) == self->pull.taken;
 }
 
 bool tnd_device_workers_is_between(const tnd_device_workers_t *self)
 {
-    return self->inside_epoch && tnd_device_workers_is_ended(self);
+    return self->pull.inside_epoch && tnd_device_workers_is_ended(self);
 }
 
 void tnd_device_workers_discard_rest(tnd_device_workers_t *self)
@@ -380,7 +407,7 @@ void tnd_device_workers_discard_rest(tnd_device_workers_t *self)
     if (atomic_load(&self->mode) != MODE_PULL || tnd_device_workers_retire(self) != TND_OK ||
         !atomic_compare_exchange_strong(&self->mode, &pull, MODE_DISCARD))
         return;
-    if (self->copies)
+    if (self->copies.any)
         tnd_device_workers_complete(self);
     tnd_device_workers_wake(self);
 }

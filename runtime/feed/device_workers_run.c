@@ -27,31 +27,31 @@ void tnd_device_workers_wake_all(tnd_device_workers_t *self)
 {
     tnd_futex_open(&self->work);
     tnd_futex_open(&self->meet);
-    if (self->collective != NULL && tnd_device_workers_dead(self))
-        self->collective->ops->abort(self->collective);
+    if (self->exchange.collective != NULL && tnd_device_workers_dead(self))
+        self->exchange.collective->ops->abort(self->exchange.collective);
     tnd_device_workers_tell_program(self);
     tnd_device_workers_open_copies(self);
 }
 
 void tnd_device_workers_wake(tnd_device_workers_t *self)
 {
-    pthread_mutex_lock(&self->lock);
-    if (!self->deaf)
+    pthread_mutex_lock(&self->failure.lock);
+    if (!self->failure.deaf)
         self->config.wake(self->config.context);
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->failure.lock);
 }
 
 bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
 {
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->failure.lock);
     if (!atomic_load(&self->failed)) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(self->error, sizeof self->error, format, arguments);
+        vsnprintf(self->failure.text, sizeof self->failure.text, format, arguments);
         va_end(arguments);
         atomic_store(&self->failed, true);
     }
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->failure.lock);
     tnd_device_workers_wake_all(self);
     tnd_device_workers_wake(self);
     return false;
@@ -59,7 +59,7 @@ bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...
 
 const char *tnd_device_workers_error(const tnd_device_workers_t *self)
 {
-    return atomic_load_explicit(&self->failed, memory_order_acquire) ? self->error : NULL;
+    return atomic_load_explicit(&self->failed, memory_order_acquire) ? self->failure.text : NULL;
 }
 
 static bool all_arrived(const void *context)
@@ -229,7 +229,7 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
 
 static bool is_left(const void *context)
 {
-    return atomic_load(&((const tnd_device_workers_t *)context)->reducing) == 0;
+    return atomic_load(&((const tnd_device_workers_t *)context)->exchange.reducing) == 0;
 }
 
 void tnd_device_workers_leave_posts(tnd_device_workers_t *self)
@@ -242,21 +242,22 @@ void tnd_device_workers_leave_posts(tnd_device_workers_t *self)
  *  uses its memory. */
 bool tnd_device_workers_use_posts(tnd_device_workers_t *self)
 {
-    atomic_fetch_add(&self->reducing, 1);
+    atomic_fetch_add(&self->exchange.reducing, 1);
     return !atomic_load(&self->failed) && !atomic_load(&self->stopped);
 }
 
 void tnd_device_workers_end_use(tnd_device_workers_t *self)
 {
-    if (atomic_fetch_sub(&self->reducing, 1) == 1 && tnd_device_workers_dead(self))
+    if (atomic_fetch_sub(&self->exchange.reducing, 1) == 1 && tnd_device_workers_dead(self))
         tnd_futex_open(&self->program);
 }
 
 static bool reduce(worker_t *worker, tnd_collective_round_t *round)
 {
     tnd_device_workers_t *group = worker->group;
-    bool done = tnd_device_workers_use_posts(group) &&
-                group->collective->ops->reduce(group->collective, worker->number, round);
+    bool done =
+        tnd_device_workers_use_posts(group) &&
+        group->exchange.collective->ops->reduce(group->exchange.collective, worker->number, round);
     tnd_device_workers_end_use(group);
     return done;
 }
@@ -293,7 +294,7 @@ static bool accumulate(worker_t *worker, const job_t *job, uint32_t local)
                             tnd_clock_now());
     bool may = tnd_device_workers_use_posts(group);
     if (may)
-        tnd_partial_sums_add(&group->sums[local / share], &replica->posts);
+        tnd_partial_sums_add(&group->exchange.sums[local / share], &replica->posts);
     tnd_device_workers_end_use(group);
     return may;
 }
@@ -318,7 +319,7 @@ void tnd_device_workers_clear_posts(const worker_t *worker)
         group->replicas[i].under_way = group->replicas[i].began = false;
         group->replicas[i].posts.count = 0;
         if (i % share == 0)
-            tnd_partial_sums_clear(&group->sums[i / share]);
+            tnd_partial_sums_clear(&group->exchange.sums[i / share]);
     }
 }
 
@@ -392,7 +393,7 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
     worker->job = job;
     if (job->task == NULL)
         return true;
-    if (job == &worker->group->sync)
+    if (job == &worker->group->sync.job)
         return tnd_device_workers_run_sync(worker, job);
     if (job->slot != NO_SLOT && !tnd_device_workers_start_task(worker, job))
         return false;
@@ -409,7 +410,7 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
 
 static bool has_sync(const worker_t *worker)
 {
-    return atomic_load_explicit(&worker->group->syncs, memory_order_acquire) > worker->syncs;
+    return atomic_load_explicit(&worker->group->sync.asked, memory_order_acquire) > worker->syncs;
 }
 
 static bool has_work(const void *context)
@@ -423,11 +424,11 @@ static bool has_work(const void *context)
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
                                       uint64_t now)
 {
-    if (finished < known && finished - self->told < (known - self->told) / 2 &&
-        now - self->told_ns < tell_ns)
+    if (finished < known && finished - self->account.told < (known - self->account.told) / 2 &&
+        now - self->account.told_ns < tell_ns)
         return false;
-    self->told = finished;
-    self->told_ns = now;
+    self->account.told = finished;
+    self->account.told_ns = now;
     return true;
 }
 
@@ -435,10 +436,10 @@ static void finish(tnd_device_workers_t *self)
 {
     uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
     bool alone = atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK ||
-                 finished < atomic_load_explicit(&self->span_until, memory_order_relaxed);
+                 finished < atomic_load_explicit(&self->pull.span_until, memory_order_relaxed);
     if (!alone)
         tnd_futex_open(&self->program);
-    else if (!self->copies &&
+    else if (!self->copies.any &&
              tnd_device_workers_worth_telling(
                  self, finished, atomic_load_explicit(&self->published, memory_order_relaxed),
                  tnd_clock_now()))
@@ -461,13 +462,13 @@ static void end_turn(worker_t *worker)
 static bool run_sync(worker_t *worker)
 {
     tnd_device_workers_t *group = worker->group;
-    if (!tnd_device_workers_run_job(worker, &group->sync))
+    if (!tnd_device_workers_run_job(worker, &group->sync.job))
         return false;
     tnd_device_workers_show(worker, TND_DEVICE_IDLE, group->replicas[worker->first].id,
-                            group->sync.note.step, tnd_clock_now());
+                            group->sync.job.note.step, tnd_clock_now());
     worker->syncs++;
     end_turn(worker);
-    if (atomic_fetch_sub_explicit(&group->sync.left, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&group->sync.job.left, 1, memory_order_acq_rel) == 1)
         tnd_futex_open(&group->program);
     return true;
 }
@@ -490,7 +491,7 @@ static bool run_next(worker_t *worker)
         return false;
     if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
         finish(group);
-    if (group->copies && worker->copier == NULL)
+    if (group->copies.any && worker->copier == NULL)
         tnd_device_workers_complete(group);
     return true;
 }

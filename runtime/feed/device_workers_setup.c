@@ -76,7 +76,7 @@ static void make_workers(tnd_device_workers_t *self)
 static void make_replicas(tnd_device_workers_t *self)
 {
     self->replicas = tnd_allocate_zeroed(self->config.count, sizeof *self->replicas);
-    self->values = tnd_value_table_new(self->config.count);
+    self->exchange.values = tnd_value_table_new(self->config.count);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
@@ -86,7 +86,7 @@ static void make_replicas(tnd_device_workers_t *self)
         replica->reducers = self->config.reducers;
         replica->reducer_count = self->config.reducer_count;
         replica->weights = self->config.weights;
-        replica->values = self->values;
+        replica->values = self->exchange.values;
         replica->shares_model = self->config.accumulate > 1;
         replica->local = i;
     }
@@ -96,9 +96,10 @@ static void make_sums(tnd_device_workers_t *self)
 {
     const tnd_device_workers_config_t *config = &self->config;
     uint32_t share = config->accumulate;
-    self->sums = tnd_allocate_zeroed(config->count / share, sizeof *self->sums);
+    self->exchange.sums = tnd_allocate_zeroed(config->count / share, sizeof *self->exchange.sums);
     for (uint32_t i = 0; i < config->count; i += share)
-        tnd_partial_sums_init(&self->sums[i / share], config->replicas, config->first + i, share);
+        tnd_partial_sums_init(&self->exchange.sums[i / share], config->replicas, config->first + i,
+                              share);
     for (uint32_t w = 0; w < self->worker_count; w++)
         assert(self->workers[w].count % share == 0);
 }
@@ -134,30 +135,32 @@ static tnd_status_t join(tnd_device_workers_t *self, tnd_error_t *error)
 {
     const tnd_device_workers_config_t *config = &self->config;
     const tnd_collective_ops_t *ops = config->collective;
-    self->threads = tnd_allocate_zeroed(self->worker_count, sizeof *self->threads);
-    self->posts = tnd_allocate_zeroed(config->count, sizeof(tnd_postings_t *));
+    self->exchange.threads =
+        tnd_allocate_zeroed(self->worker_count, sizeof *self->exchange.threads);
+    self->exchange.posts = tnd_allocate_zeroed(config->count, sizeof(tnd_postings_t *));
     for (uint32_t w = 0; w < self->worker_count; w++)
-        self->threads[w] = (tnd_collective_thread_t){self->workers[w].first, self->workers[w].count,
-                                                     self->workers[w].device};
+        self->exchange.threads[w] = (tnd_collective_thread_t){
+            self->workers[w].first, self->workers[w].count, self->workers[w].device};
     for (uint32_t i = 0; i < config->count; i++)
-        self->posts[i] = &self->replicas[i].posts;
+        self->exchange.posts[i] = &self->replicas[i].posts;
     tnd_collective_config_t member = {.name = config->name,
                                       .replicas = config->replicas,
                                       .first = config->first,
                                       .count = config->count,
-                                      .threads = self->threads,
+                                      .threads = self->exchange.threads,
                                       .thread_count = self->worker_count,
-                                      .posts = self->posts,
+                                      .posts = self->exchange.posts,
                                       .accumulate = config->accumulate,
-                                      .sums = self->sums,
+                                      .sums = self->exchange.sums,
                                       .buckets = config->buckets,
                                       .patience_ns = config->patience_ns,
                                       .process = {meet, wake, fail, hang, self}};
     if (ops == NULL)
         TND_TRY(tnd_collective_find(&ops, "auto", TND_ORDER_TREE, error));
-    TND_TRY(tnd_device_values_join(&self->collective, ops, &member, error));
+    TND_TRY(tnd_device_values_join(&self->exchange.collective, ops, &member, error));
     for (uint32_t i = 0; i < config->count; i++)
-        self->replicas[i].gathers = self->collective->ops->gathers(self->collective);
+        self->replicas[i].gathers =
+            self->exchange.collective->ops->gathers(self->exchange.collective);
     return TND_OK;
 }
 
@@ -262,7 +265,7 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, uint32_t *failed_p
     tnd_device_workers_make_caller(self);
     for (uint32_t s = 0; s < config->depth; s++)
         TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], failed_p, error));
-    return self->copies ? make_spares(self, config->spare, failed_p, error) : TND_OK;
+    return self->copies.any ? make_spares(self, config->spare, failed_p, error) : TND_OK;
 }
 
 static tnd_status_t start_threads(tnd_device_workers_t *self, tnd_error_t *error)
@@ -288,10 +291,10 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     self->shown_layout = layout_of(config, config->shown != NULL ? config->shown : config->schema);
     self->casts_at = tnd_round_up(self->layout.bytes, TND_STAGE_ALIGN);
     self->memories = tnd_allocate_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
-    pthread_mutex_init(&self->lock, NULL);
+    pthread_mutex_init(&self->failure.lock, NULL);
     self->shown = tnd_allocate_zeroed((size_t)config->count * TND_COLUMNS_MAX, sizeof *self->shown);
     make_workers(self);
-    self->copiers = tnd_allocate_zeroed(self->worker_count, sizeof *self->copiers);
+    self->copies.of = tnd_allocate_zeroed(self->worker_count, sizeof *self->copies.of);
     make_replicas(self);
     make_sums(self);
     make_slots(self);
@@ -319,7 +322,7 @@ tnd_status_t tnd_device_workers_resize(tnd_device_workers_t *self, uint32_t dept
     uint32_t before = self->config.depth, taken = before < depth ? before : depth;
     tnd_slot_memory_t **memories = tnd_allocate_zeroed(depth, sizeof(tnd_slot_memory_t *));
     tnd_status_t status = TND_OK;
-    assert(self->consumed == atomic_load(&self->ready));
+    assert(self->account.consumed == atomic_load(&self->ready));
     memcpy(memories, self->memories, taken * sizeof(tnd_slot_memory_t *));
     for (uint32_t s = before; s < depth && status == TND_OK; s++)
         status = tnd_slot_pool_take(self->pool, &memories[s], NULL, error);
@@ -341,9 +344,9 @@ tnd_status_t tnd_device_workers_resize(tnd_device_workers_t *self, uint32_t dept
 
 void tnd_device_workers_stop(tnd_device_workers_t *self)
 {
-    pthread_mutex_lock(&self->lock);
-    self->deaf = true;
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_lock(&self->failure.lock);
+    self->failure.deaf = true;
+    pthread_mutex_unlock(&self->failure.lock);
     if (atomic_exchange(&self->stopped, true))
         return; /* and a group that it woke too may be freed */
     tnd_device_workers_wake_all(self);
@@ -354,16 +357,16 @@ void tnd_device_workers_stop(tnd_device_workers_t *self)
             self->workers[w].started = false;
         }
     if (atomic_load(&self->hangs)) {
-        snprintf(self->unsettled, sizeof self->unsettled,
+        snprintf(self->failure.unsettled, sizeof self->failure.unsettled,
                  "%s: a thread is in a call that does not return; memory that it may use is leaked",
                  self->config.name);
         return;
     }
     tnd_device_workers_await_caller(self);
-    if (self->unsettled[0] == '\0')
+    if (self->failure.unsettled[0] == '\0')
         tnd_device_workers_settle(self);
-    if (self->collective != NULL)
-        self->collective->ops->leave(self->collective);
+    if (self->exchange.collective != NULL)
+        self->exchange.collective->ops->leave(self->exchange.collective);
 }
 
 void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
@@ -375,35 +378,36 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     *self_p = NULL;
     if (atomic_load(&self->hangs))
         return;
-    if (self->collective != NULL)
-        self->collective->ops->free(&self->collective);
-    free(self->threads);
-    free(self->posts);
+    if (self->exchange.collective != NULL)
+        self->exchange.collective->ops->free(&self->exchange.collective);
+    free(self->exchange.threads);
+    free(self->exchange.posts);
     free_slots(self);
     tnd_device_workers_free_sync(self);
-    pthread_mutex_destroy(&self->lock);
+    pthread_mutex_destroy(&self->failure.lock);
     for (uint32_t i = 0; i < self->config.count; i++)
         tnd_postings_free(&self->replicas[i].posts);
     free(self->replicas);
-    tnd_value_table_free(&self->values);
+    tnd_value_table_free(&self->exchange.values);
     for (uint32_t i = 0; i < self->config.count / self->config.accumulate; i++)
-        tnd_partial_sums_free(&self->sums[i]);
-    free(self->sums);
+        tnd_partial_sums_free(&self->exchange.sums[i]);
+    free(self->exchange.sums);
     free(self->workers);
-    if (self->unsettled[0] != '\0')
+    if (self->failure.unsettled[0] != '\0')
         tnd_slot_pool_abandon(self->pool);
     for (uint32_t s = 0; s < self->config.depth; s++)
         tnd_slot_memory_release(&self->memories[s]);
     tnd_slot_pool_destroy(&self->pool);
     free(self->memories);
     free(self->shown);
-    free(self->copiers);
+    free(self->copies.of);
+    free(self->caller);
     free(self);
 }
 
 const char *tnd_device_workers_unsettled(const tnd_device_workers_t *self)
 {
-    return self->unsettled[0] != '\0' ? self->unsettled : NULL;
+    return self->failure.unsettled[0] != '\0' ? self->failure.unsettled : NULL;
 }
 
 uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self)
@@ -413,7 +417,7 @@ uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self)
 
 uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self)
 {
-    uint64_t sum = atomic_load_explicit(&self->caller_cpu_ns, memory_order_relaxed);
+    uint64_t sum = tnd_device_workers_caller_ns(self);
     for (uint32_t w = 0; w < self->worker_count; w++) {
         clockid_t clock;
         if (self->workers[w].started && pthread_getcpuclockid(self->workers[w].thread, &clock) == 0)

@@ -14,7 +14,7 @@ static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_sli
 {
     uint64_t seq = atomic_load_explicit(&self->ready, memory_order_relaxed);
     job_t *job = &self->jobs[seq % self->config.depth];
-    assert(seq - self->consumed < self->config.depth);
+    assert(seq - self->account.consumed < self->config.depth);
     job->slot = slot;
     job->note = *note;
     job->note.payload = NULL;
@@ -50,7 +50,7 @@ static bool has_completed(const void *context)
 {
     const awaited_t *awaited = context;
     return tnd_device_workers_dead(awaited->group) ||
-           atomic_load_explicit(&awaited->group->completed, memory_order_acquire) >=
+           atomic_load_explicit(&awaited->group->copies.completed, memory_order_acquire) >=
                awaited->number;
 }
 
@@ -62,11 +62,12 @@ tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_
     tnd_device_workers_publish(self, jobs);
     awaited_t awaited = {self, jobs};
     tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
-    if (self->copies) /* its place among the jobs is used again */
+    if (self->copies.any) /* its place among the jobs is used again */
         tnd_futex_wait(&self->program, has_completed, &awaited, 0);
     if (tnd_device_workers_dead(self))
-        return tnd_fail(error, "%s", self->error);
-    self->consumed = self->ran_taken = self->taken = self->ran = self->flushed = jobs;
+        return tnd_fail(error, "%s", self->failure.text);
+    self->account.consumed = self->account.ran = self->pull.taken = self->pull.ran =
+        self->account.flushed = jobs;
     atomic_store(&self->retired, jobs);
     return TND_OK;
 }
@@ -316,10 +317,10 @@ void tnd_device_workers_flush(tnd_device_workers_t *self)
 {
     uint64_t jobs = atomic_load_explicit(&self->ready, memory_order_relaxed);
     tnd_device_workers_publish_span(self);
-    if (jobs == self->flushed)
+    if (jobs == self->account.flushed)
         return;
-    self->flushed = jobs;
-    if (atomic_load_explicit(&self->span_until, memory_order_relaxed) != 0)
+    self->account.flushed = jobs;
+    if (atomic_load_explicit(&self->pull.span_until, memory_order_relaxed) != 0)
         return;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
         tnd_device_workers_publish(self, jobs);
@@ -335,8 +336,8 @@ static tnd_status_t replace_memory(tnd_device_workers_t *self, uint32_t slot, tn
     tnd_slot_memory_release(&memory);
     uint32_t all = tnd_slot_pool_counts(self->pool).all;
     uint32_t planned = self->config.depth + self->config.spare;
-    if (all > planned && all - planned > self->further)
-        self->further = all - planned;
+    if (all > planned && all - planned > self->account.further)
+        self->account.further = all - planned;
     return TND_OK;
 }
 
@@ -373,7 +374,7 @@ tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slo
 
 uint32_t tnd_device_workers_further(const tnd_device_workers_t *self)
 {
-    return self->further;
+    return self->account.further;
 }
 
 bool tnd_device_workers_discards(const tnd_device_workers_t *self)
@@ -384,7 +385,7 @@ bool tnd_device_workers_discards(const tnd_device_workers_t *self)
 /*  Those of a span are over when they have run, but for the last one: the program may save after it. */
 static uint64_t over_in_span(const tnd_device_workers_t *self)
 {
-    uint64_t until = atomic_load_explicit(&self->span_until, memory_order_acquire);
+    uint64_t until = atomic_load_explicit(&self->pull.span_until, memory_order_acquire);
     uint64_t retired = atomic_load_explicit(&self->retired, memory_order_acquire);
     uint64_t finished = atomic_load_explicit(&self->finished, memory_order_acquire);
     if (until == 0)
@@ -413,15 +414,15 @@ static uint64_t over_below(const tnd_device_workers_t *self)
 static uint64_t run_below(const tnd_device_workers_t *self)
 {
     uint64_t over = over_below(self);
-    uint64_t before = atomic_load_explicit(&self->sync_after, memory_order_acquire);
+    uint64_t before = atomic_load_explicit(&self->sync.after, memory_order_acquire);
     return before > over ? before : over;
 }
 
 bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran)
 {
-    if (self->ran_taken >= run_below(self))
+    if (self->account.ran >= run_below(self))
         return false;
-    const job_t *job = &self->jobs[self->ran_taken++ % self->config.depth];
+    const job_t *job = &self->jobs[self->account.ran++ % self->config.depth];
     *ran = (tnd_ran_t){job->note.step, job->round.tensors, job->round.reductions};
     return true;
 }
@@ -429,12 +430,13 @@ bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran)
 bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
 {
     uint64_t limit = over_below(self);
-    limit = limit < self->ran_taken ? limit : self->ran_taken;
-    if (self->copies && atomic_load_explicit(&self->completed, memory_order_acquire) < limit)
-        limit = atomic_load_explicit(&self->completed, memory_order_acquire);
-    if (self->consumed >= limit)
+    limit = limit < self->account.ran ? limit : self->account.ran;
+    if (self->copies.any &&
+        atomic_load_explicit(&self->copies.completed, memory_order_acquire) < limit)
+        limit = atomic_load_explicit(&self->copies.completed, memory_order_acquire);
+    if (self->account.consumed >= limit)
         return false;
-    const job_t *job = &self->jobs[self->consumed++ % self->config.depth];
+    const job_t *job = &self->jobs[self->account.consumed++ % self->config.depth];
     *done = (tnd_done_t){
         .step = job->note.step,
         .slot = job->slot,
@@ -451,7 +453,7 @@ bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
 
 bool tnd_device_workers_idle(const tnd_device_workers_t *self)
 {
-    return self->ran_taken == atomic_load_explicit(&self->ready, memory_order_relaxed);
+    return self->account.ran == atomic_load_explicit(&self->ready, memory_order_relaxed);
 }
 
 bool tnd_device_workers_is_over(const tnd_device_workers_t *self)
@@ -472,7 +474,7 @@ void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
 bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
 {
     bool any = tnd_device_workers_use_posts(self) &&
-               self->collective->ops->outgoing(self->collective, outgoing);
+               self->exchange.collective->ops->outgoing(self->exchange.collective, outgoing);
     tnd_device_workers_end_use(self);
     return any;
 }
@@ -482,7 +484,8 @@ tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_i
 {
     tnd_status_t status = TND_OK;
     if (tnd_device_workers_use_posts(self)) {
-        status = self->collective->ops->incoming(self->collective, reducer, result, error);
+        status = self->exchange.collective->ops->incoming(self->exchange.collective, reducer,
+                                                          result, error);
     } else {
         tnd_buffer_t *buffer = result->payload;
         tnd_buffer_drop(&buffer);
@@ -493,21 +496,21 @@ tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_i
 
 bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)
 {
-    return self->collective->ops->used(self->collective, used);
+    return self->exchange.collective->ops->used(self->exchange.collective, used);
 }
 
 void tnd_device_workers_closed(tnd_device_workers_t *self)
 {
-    self->collective->ops->closed(self->collective);
+    self->exchange.collective->ops->closed(self->exchange.collective);
 }
 
 bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
                                uint32_t reducer_slot)
 {
-    return self->collective->ops->awaits(self->collective, round, reducer_slot);
+    return self->exchange.collective->ops->awaits(self->exchange.collective, round, reducer_slot);
 }
 
 bool tnd_device_workers_waits(const tnd_device_workers_t *self)
 {
-    return self->collective->ops->waits(self->collective);
+    return self->exchange.collective->ops->waits(self->exchange.collective);
 }

@@ -9,18 +9,18 @@
 
 void tnd_device_workers_publish_span(tnd_device_workers_t *self)
 {
-    uint64_t until = atomic_load_explicit(&self->span_until, memory_order_acquire);
+    uint64_t until = atomic_load_explicit(&self->pull.span_until, memory_order_acquire);
     if (until == 0)
         return;
     uint64_t ready = atomic_load_explicit(&self->ready, memory_order_relaxed);
     uint64_t first = atomic_load_explicit(&self->published, memory_order_relaxed), jobs = first;
     for (; jobs < until && jobs < ready; jobs++) {
         job_t *job = &self->jobs[jobs % self->config.depth];
-        job->task = self->span_task;
+        job->task = self->pull.span_task;
         if (!job->note.last_of_epoch)
             continue;
         until = jobs + 1;
-        atomic_store_explicit(&self->span_until, until, memory_order_relaxed);
+        atomic_store_explicit(&self->pull.span_until, until, memory_order_relaxed);
     }
     if (jobs > first)
         tnd_device_workers_publish(self, jobs);
@@ -32,7 +32,7 @@ static bool is_through(const void *context)
     const tnd_device_workers_t *self = context;
     uint64_t finished = atomic_load_explicit(&self->finished, memory_order_acquire);
     return tnd_device_workers_dead(self) ||
-           finished >= atomic_load_explicit(&self->span_until, memory_order_relaxed) ||
+           finished >= atomic_load_explicit(&self->pull.span_until, memory_order_relaxed) ||
            tnd_device_workers_is_over(self) || tnd_device_workers_is_interrupted(self);
 }
 
@@ -44,7 +44,7 @@ static tnd_status_t run_here(tnd_device_workers_t *self, uint64_t count, const t
         if (status != TND_OK)
             return *ran_p > 0 && status != TND_FAILED ? TND_OK : status;
         TND_TRY(tnd_device_workers_run(self, task));
-    } while (++*ran_p < count && !self->last);
+    } while (++*ran_p < count && !self->pull.last);
     return TND_OK;
 }
 
@@ -52,11 +52,11 @@ static tnd_status_t run_here(tnd_device_workers_t *self, uint64_t count, const t
 static void take_span(tnd_device_workers_t *self, uint64_t finished)
 {
     const job_t *job = &self->jobs[(finished - 1) % self->config.depth];
-    bool whole = finished == atomic_load_explicit(&self->span_until, memory_order_relaxed);
-    self->taken = self->ran = finished;
-    self->steps = job->note.step + 1;
-    self->last = job->note.last_of_epoch;
-    self->inside_epoch = !self->last;
+    bool whole = finished == atomic_load_explicit(&self->pull.span_until, memory_order_relaxed);
+    self->pull.taken = self->pull.ran = finished;
+    self->pull.steps = job->note.step + 1;
+    self->pull.last = job->note.last_of_epoch;
+    self->pull.inside_epoch = !self->pull.last;
     atomic_store_explicit(&self->retired, whole ? finished - 1 : finished, memory_order_release);
 }
 
@@ -70,9 +70,9 @@ tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t c
         return TND_FAILED;
     (void)tnd_device_workers_enter(self);
     TND_TRY(tnd_device_workers_retire(self));
-    uint64_t first = self->taken;
-    self->span_task = task;
-    atomic_store_explicit(&self->span_until,
+    uint64_t first = self->pull.taken;
+    self->pull.span_task = task;
+    atomic_store_explicit(&self->pull.span_until,
                           count < UINT64_MAX - first ? first + count : UINT64_MAX,
                           memory_order_release);
     tnd_device_workers_wake(self);
@@ -83,7 +83,7 @@ tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t c
     if (finished > first)
         take_span(self, finished);
     *ran_p = finished - first;
-    atomic_store_explicit(&self->span_until, 0, memory_order_release);
+    atomic_store_explicit(&self->pull.span_until, 0, memory_order_release);
     tnd_device_workers_leave(self, tnd_clock_now());
     if (tnd_device_workers_dead(self))
         return tnd_device_workers_ended(self);

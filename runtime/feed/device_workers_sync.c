@@ -10,25 +10,25 @@
 
 void tnd_device_workers_make_sync(tnd_device_workers_t *self)
 {
-    job_t *sync = &self->sync;
+    job_t *sync = &self->sync.job;
     sync->slot = NO_SLOT;
     sync->rows = tnd_allocate_zeroed(self->config.count, sizeof *sync->rows);
     for (uint32_t i = 0; i < self->config.count; i++)
         sync->rows[i] = 1;
     sync->met = tnd_allocate_zeroed(self->worker_count, sizeof *sync->met);
     sync->round.rows = sync->rows;
-    self->first_step = TND_UNKNOWN;
+    self->sync.first_step = TND_UNKNOWN;
 }
 
 void tnd_device_workers_free_sync(tnd_device_workers_t *self)
 {
-    free(self->sync.rows);
-    free(self->sync.met);
+    free(self->sync.job.rows);
+    free(self->sync.job.met);
 }
 
 void tnd_device_workers_begin_at(tnd_device_workers_t *self, uint64_t step)
 {
-    atomic_store_explicit(&self->first_step, step, memory_order_release);
+    atomic_store_explicit(&self->sync.first_step, step, memory_order_release);
     tnd_device_workers_tell_program(self);
 }
 
@@ -49,7 +49,7 @@ static bool post(worker_t *worker, const job_t *job, const part_t *part, const t
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
         group->replicas[i].syncs = true;
     return tnd_device_workers_each_model(worker, job, part) &&
-           tnd_device_workers_apply_all(worker, job, &group->sync.round, apply);
+           tnd_device_workers_apply_all(worker, job, &group->sync.job.round, apply);
 }
 
 bool tnd_device_workers_run_sync(worker_t *worker, job_t *job)
@@ -68,7 +68,7 @@ bool tnd_device_workers_start_task(worker_t *worker, const job_t *job)
         return true;
     worker->begun = true;
     if (worker->number == 0)
-        enter_step(&worker->group->sync.round, job->note.step);
+        enter_step(&worker->group->sync.job.round, job->note.step);
     const job_t before = {.slot = NO_SLOT, .note = job->note, .task = job->task};
     tnd_device_workers_begin(worker, &before);
     return post(worker, job, &part, &nothing);
@@ -76,7 +76,7 @@ bool tnd_device_workers_start_task(worker_t *worker, const job_t *job)
 
 void tnd_device_workers_continue_sync(worker_t *worker, job_t *job)
 {
-    const tnd_collective_round_t *round = &worker->group->sync.round;
+    const tnd_collective_round_t *round = &worker->group->sync.job.round;
     if (worker->number > 0 || round->step != job->note.step)
         return;
     job->round.tensors = round->tensors;
@@ -89,33 +89,33 @@ static bool knows_first(const void *context)
 {
     const tnd_device_workers_t *self = context;
     return tnd_device_workers_dead(self) || tnd_device_workers_is_over(self) ||
-           atomic_load_explicit(&self->first_step, memory_order_acquire) != TND_UNKNOWN;
+           atomic_load_explicit(&self->sync.first_step, memory_order_acquire) != TND_UNKNOWN;
 }
 
 static bool has_ended(const void *context)
 {
     const tnd_device_workers_t *self = context;
     return tnd_device_workers_dead(self) ||
-           atomic_load_explicit(&self->sync.left, memory_order_acquire) == 0;
+           atomic_load_explicit(&self->sync.job.left, memory_order_acquire) == 0;
 }
 
 /*  What the threads find once they are told of it. */
 static void prepare(tnd_device_workers_t *self, const tnd_task_t *task)
 {
-    job_t *sync = &self->sync;
-    uint64_t step = self->steps > 0 ? self->steps : atomic_load(&self->first_step);
+    job_t *sync = &self->sync.job;
+    uint64_t step = self->pull.steps > 0 ? self->pull.steps : atomic_load(&self->sync.first_step);
     sync->task = task;
     sync->note = (tnd_slice_note_t){.step = step};
     enter_step(&sync->round, step);
     for (uint32_t w = 0; w < self->worker_count; w++)
         atomic_store_explicit(&sync->met[w], 0, memory_order_relaxed);
     atomic_store_explicit(&sync->left, self->worker_count, memory_order_relaxed);
-    atomic_store_explicit(&self->sync_after, self->ran, memory_order_release);
+    atomic_store_explicit(&self->sync.after, self->pull.ran, memory_order_release);
 }
 
 static void run_there(tnd_device_workers_t *self)
 {
-    atomic_fetch_add_explicit(&self->syncs, 1, memory_order_release);
+    atomic_fetch_add_explicit(&self->sync.asked, 1, memory_order_release);
     tnd_futex_open(&self->work);
     tnd_futex_wait(&self->program, has_ended, self, 0);
     if (tnd_device_workers_dead(self))
@@ -134,7 +134,7 @@ tnd_status_t tnd_device_workers_sync(tnd_device_workers_t *self, const tnd_task_
         return tnd_device_workers_no_step(self);
     prepare(self, task);
     if (tnd_device_workers_runs_here(self))
-        tnd_device_workers_run_here(self, &self->sync);
+        tnd_device_workers_run_here(self, &self->sync.job);
     else
         run_there(self);
     tnd_device_workers_leave(self, tnd_clock_now());
