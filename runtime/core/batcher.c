@@ -246,7 +246,7 @@ static tnd_share_t share_apart(const tnd_batcher_core_t *self, uint32_t replica)
         return (tnd_share_t){.mine = false};
     tnd_apart_part_t part = tnd_apart_part(&self->apart, lane, tnd_batcher_core_batch(self),
                                            &self->takes[lane], replica % own);
-    uint64_t offset = self->mine_first + part.first;
+    uint64_t offset = self->mine.first + part.first;
     return (tnd_share_t){.offset = offset,
                          .total = part.rows,
                          .padded = part.padded,
@@ -263,9 +263,9 @@ static tnd_share_t share_dealt(const tnd_batcher_core_t *self, uint32_t replica)
     return (tnd_share_t){.offset = 0,
                          .total = rows,
                          .padded = pads ? self->size - rows : 0,
-                         .first = self->mine_first,
-                         .rows = self->mine_rows,
-                         .mine = replica == self->dealt_to && self->mine_rows > 0};
+                         .first = self->mine.first,
+                         .rows = self->mine.rows,
+                         .mine = replica == self->dealt_to && self->mine.rows > 0};
 }
 
 static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
@@ -277,8 +277,8 @@ static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
                                      .replicas = self->config.replicas,
                                      .size = self->size,
                                      .rows = self->composition.rows,
-                                     .mine_first = self->mine_first,
-                                     .mine_rows = self->mine_rows};
+                                     .mine_first = self->mine.first,
+                                     .mine_rows = self->mine.rows};
     switch (self->config.feed) {
     case TND_FEED_APART:
         return share_apart(self, replica);
@@ -294,7 +294,7 @@ static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
  *  that it does not get too far ahead of the leader. */
 static bool needs_slot(const tnd_batcher_core_t *self, uint32_t replica)
 {
-    bool silent = self->config.feed == TND_FEED_TOGETHER && self->mine_rows == 0;
+    bool silent = self->config.feed == TND_FEED_TOGETHER && self->mine.rows == 0;
     return silent || share_of(self, replica).mine;
 }
 
@@ -316,7 +316,7 @@ static bool is_dealt(tnd_batcher_core_t *self)
 static bool may_release(tnd_batcher_core_t *self)
 {
     bool stored = self->bucketed != NULL || self->packed != NULL;
-    if (!stored && self->rows->ready < self->mine_rows)
+    if (!stored && self->rows->ready < self->mine.rows)
         return false;
     if (self->config.deal_window > 0)
         return is_dealt(self);
@@ -362,11 +362,11 @@ static tnd_piece_t take_stored(tnd_batcher_core_t *self, uint64_t rows, uint32_t
 static void pass_over(tnd_batcher_core_t *self, uint64_t to)
 {
     tnd_ledger_t booked = {0};
-    tnd_joined_rows_discard(self->rows, to - self->mine_passed, &booked);
+    tnd_joined_rows_discard(self->rows, to - self->mine.passed, &booked);
     booked.fed = booked.dropped;
     booked.dropped = 0;
     tnd_ledger_add(&self->ledger, &booked);
-    self->mine_passed = to;
+    self->mine.passed = to;
 }
 
 /*  No replica gets this lane's rows of the step. */
@@ -374,9 +374,9 @@ static void pass_step(tnd_batcher_core_t *self)
 {
     uint32_t place;
     if (self->bucketed == NULL && self->packed == NULL)
-        pass_over(self, self->mine_rows);
+        pass_over(self, self->mine.rows);
     else
-        (void)take_stored(self, self->mine_rows, &place);
+        (void)take_stored(self, self->mine.rows, &place);
 }
 
 static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_share_t *share,
@@ -404,7 +404,7 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_shar
     uint64_t rows = share->rows;
     if (rows > 0 && self->config.feed == TND_FEED_PIECES)
         pass_over(self, share->first);
-    self->mine_passed += rows;
+    self->mine.passed += rows;
     if (rows > 0) {
         effect->msg.slice.offset = (uint32_t)(share->first - share->offset);
         effect->msg.slice.rank = self->rank + share->first;
@@ -438,8 +438,8 @@ static uint64_t padding(const tnd_batcher_core_t *self)
     if (self->config.remainder != TND_REMAINDER_PAD)
         return 0;
     if (self->config.feed == TND_FEED_APART)
-        return tnd_apart_quota(&self->apart, own, tnd_batcher_core_batch(self)) - self->mine_rows;
-    bool first = self->mine_first == 0 && self->mine_rows > 0;
+        return tnd_apart_quota(&self->apart, own, tnd_batcher_core_batch(self)) - self->mine.rows;
+    bool first = self->mine.first == 0 && self->mine.rows > 0;
     return first ? self->config.size - self->composition.rows : 0;
 }
 
@@ -448,10 +448,10 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;
     if (self->config.feed == TND_FEED_PIECES)
-        pass_over(self, self->mine_rows);
-    if (self->config.deal_window > 0 && self->mine_passed < self->mine_rows)
+        pass_over(self, self->mine.rows);
+    if (self->config.deal_window > 0 && self->mine.passed < self->mine.rows)
         pass_step(self);
-    tnd_batcher_core_discard(self, self->mine_dropped);
+    tnd_batcher_core_discard(self, self->mine.dropped);
     if (last)
         tnd_batcher_core_close_epoch(self, self->cut);
     self->ledger.padded += padding(self);
@@ -560,7 +560,7 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             return say_bad_row(self, effect) || tnd_order_next(self->order, now, effect);
         case COMPOSED:
             self->too_large =
-                self->rows->ready < self->mine_rows && tnd_batcher_core_overflows(self);
+                self->rows->ready < self->mine.rows && tnd_batcher_core_overflows(self);
             if (!may_release(self))
                 return ask_window(self, effect);
             self->phase = SLICING;

@@ -29,7 +29,7 @@ static void remake_batch(tnd_batcher_core_t *self)
         (void)tnd_bucketed_rows_take(self->bucketed, rows);
         self->remade.rows = self->remake == 1 ? tnd_bucketed_rows_stored(self->bucketed) : 0;
     } else {
-        tnd_joined_rows_discard(self->rows, rows + self->mine_dropped, &booked);
+        tnd_joined_rows_discard(self->rows, rows + self->mine.dropped, &booked);
         self->remade.bad += booked.bad;
     }
     tnd_batcher_core_pass_batch(self);
@@ -74,7 +74,7 @@ static void skip_batch(tnd_batcher_core_t *self)
         skip_epoch(self, self->left[own].left);
         return;
     }
-    tnd_batcher_core_discard(self, self->take[own] + self->mine_dropped);
+    tnd_batcher_core_discard(self, self->take[own] + self->mine.dropped);
     tnd_batcher_core_pass_batch(self);
     self->skipped++;
 }
@@ -192,7 +192,7 @@ bool tnd_batcher_core_compose(tnd_batcher_core_t *self)
         self->too_large = self->composition.waits_for == own && tnd_batcher_core_overflows(self);
         return false;
     }
-    self->mine_dropped = dropped_after(self);
+    self->mine.dropped = dropped_after(self);
     if (self->skipped < self->config.skip) {
         skip_batch(self);
         return true;
@@ -203,11 +203,11 @@ bool tnd_batcher_core_compose(tnd_batcher_core_t *self)
         return true;
     }
     tnd_ledger_add(&self->ledger, &self->of_bucket.ledger);
-    self->mine_first = 0;
+    self->mine.first = 0;
     for (uint32_t lane = 0; lane < own; lane++)
-        self->mine_first += self->take[lane];
-    self->mine_rows = self->take[own];
-    self->mine_passed = 0;
+        self->mine.first += self->take[lane];
+    self->mine.rows = self->take[own];
+    self->mine.passed = 0;
     self->cut = !self->composition.last && self->step_of_epoch + 1 == self->config.take;
     self->composition.last = self->composition.last || self->cut;
     self->replica = 0;

@@ -43,11 +43,13 @@ struct tnd_batcher_core {
     tnd_composition_t composition;
     uint64_t size;                  /* of the batch if it is full */
     tnd_bucketed_batch_t of_bucket; /* it, if rows are bucketed */
-    uint64_t mine_first, mine_rows; /* this lane's rows within the batch */
-    uint64_t mine_dropped;          /* rows of this lane after the step's, not sent */
-    uint64_t mine_passed; /* of mine_rows, those that slices have or that were passed over */
-    bool cut;             /* it is the last by `take`, with rows after it */
-    uint32_t replica;     /* next to get a slice */
+    struct {
+        uint64_t first, rows; /* within the batch */
+        uint64_t dropped;     /* after the step's, not sent */
+        uint64_t passed;      /* of `rows`, those that slices have or that were passed over */
+    } mine;                   /* this lane's rows */
+    bool cut;                 /* it is the last by `take`, with rows after it */
+    uint32_t replica;         /* next to get a slice */
     tnd_position_t before;
     tnd_ledger_t ledger;
 

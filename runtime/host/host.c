@@ -365,10 +365,10 @@ static void stop_actors(tnd_host_t *self)
         uint64_t now = tnd_clock_now();
         /* Memory that a hook may still access is leaked. */
         if (!tnd_actor_join(self->actors[i], now < until ? until - now : 0))
-            self->stuck = true;
+            self->failure.stuck = true;
     }
     if (!tnd_host_join_abandoned(self))
-        self->stuck = true;
+        self->failure.stuck = true;
 }
 
 /*  Sends the statistics of the actors to the leader. */
@@ -632,9 +632,9 @@ bool tnd_host_destroy(tnd_host_t **self_p)
         return true;
     tnd_host_join(self);
     if (!tnd_host_end_trial(self))
-        self->stuck = true;
+        self->failure.stuck = true;
     *self_p = NULL;
-    if (self->stuck)
+    if (self->failure.stuck)
         return false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_msg_drop(&self->chains[c].model, TND_CARRY_BUFFER);

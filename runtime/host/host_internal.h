@@ -42,6 +42,7 @@ typedef struct {
     tnd_outcome_t outcome;
     char why[1024];
     uint64_t said_ns; /* when it was said to the leader; 0: it was not */
+    bool stuck;       /* memory is leaked, because a hook may still access it */
 } tnd_host_failure_t;
 
 /*  What the program, or a signal, wants of the run. */
@@ -108,7 +109,6 @@ struct tnd_host {
     tnd_host_refused_t refused;
     uint64_t link_timeout_ns; /* of this run: see pace.h */
     tnd_leader_presence_t leader_presence;
-    bool stuck; /* memory is leaked, because a hook may still access it */
     tnd_host_failure_t failure;
     char leader_why[256]; /* why the leader is away */
     uint64_t booked;      /* steps that are booked, as announced to feeders here */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/core/tuning/tuner.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/observe/tuning.h"
@@ -100,11 +101,6 @@ void tnd_host_end_tuning(tnd_host_t *self)
     free(self->tuner);
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t since(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;
@@ -123,10 +119,10 @@ static counted_t count(const tnd_host_t *self, const tuning_t *tuning, uint64_t 
             counted.blocks += atomic_load_explicit(&page->blocks_out, memory_order_relaxed);
             counted.work_ns += times.cpu + times.run_queue + times.wait_io;
         } else if (gives_to(self, i, tuning->first)) {
-            counted.ticket_wait_ns = most(counted.ticket_wait_ns, times.wait_credit);
+            counted.ticket_wait_ns = tnd_most(counted.ticket_wait_ns, times.wait_credit);
         } else if (instance->kind->role == TND_ROLE_FEEDER &&
                    instance->chain == self->plan->instances[tuning->first].chain) {
-            counted.feeder_wait_ns = most(counted.feeder_wait_ns, times.wait_in);
+            counted.feeder_wait_ns = tnd_most(counted.feeder_wait_ns, times.wait_in);
         }
     }
     return counted;
