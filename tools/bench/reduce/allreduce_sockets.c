@@ -2,24 +2,15 @@
  *
  *  Four processes, each connected to each other one by tcp.  Each sends the others their quarters of its f32
  *  values, adds its own quarter along the tree (0 + 1) + (2 + 3), and sends that to all, straight into place.
- *  Usage: allreduce_sockets BYTES WARM COUNT; prints seconds and processor seconds per reduction, and the
- *  seconds of a memcpy of as many bytes. */
+ *  Usage: allreduce_sockets BYTES WARM COUNT; see allreduce_bound.h. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/bench/bench.h"
-
-enum { PROCESSES = 4 };
-
-typedef struct {
-    double seconds, cpu_seconds[PROCESSES];
-} common_t;
+#include "tools/bench/reduce/allreduce_bound.h"
 
 /*  What is sent to, or received from, another process in one exchange. */
 typedef struct {
@@ -28,20 +19,15 @@ typedef struct {
 } part_t;
 
 typedef struct {
-    common_t *common;
-    float *own, *scratch[PROCESSES];
-    size_t count;
-    int number, sockets[PROCESSES];
+    bound_member_t base;
+    int ends[BOUND_PROCESSES]
+            [BOUND_PROCESSES]; /* of the connections: by process, to each other one */
+    float *scratch[BOUND_PROCESSES];
 } member_t;
 
-static size_t begin_of(const member_t *self, int quarter)
+static size_t bytes_of(const bound_member_t *self, int quarter)
 {
-    return self->count * (size_t)quarter / PROCESSES;
-}
-
-static size_t bytes_of(const member_t *self, int quarter)
-{
-    return (begin_of(self, quarter + 1) - begin_of(self, quarter)) * sizeof *self->own;
+    return (bound_quarter(self, quarter + 1) - bound_quarter(self, quarter)) * sizeof *self->own;
 }
 
 static void move(part_t *part, ssize_t moved)
@@ -55,69 +41,48 @@ static void move(part_t *part, ssize_t moved)
 }
 
 /*  Sends and receives at the same time, so that none waits for a full socket. */
-static void exchange(const member_t *self, part_t out[PROCESSES], part_t in[PROCESSES])
+static void exchange(const member_t *self, part_t out[BOUND_PROCESSES], part_t in[BOUND_PROCESSES])
 {
+    const int *sockets = self->ends[self->base.number];
     for (bool more = true; more;) {
-        struct pollfd polled[PROCESSES];
+        struct pollfd polled[BOUND_PROCESSES];
         more = false;
-        for (int p = 0; p < PROCESSES; p++) {
-            bool other = p != self->number;
+        for (int p = 0; p < BOUND_PROCESSES; p++) {
+            bool other = p != self->base.number;
             short events = (short)((out[p].left > 0 ? POLLOUT : 0) | (in[p].left > 0 ? POLLIN : 0));
-            polled[p] = (struct pollfd){other && events ? self->sockets[p] : -1, events, 0};
+            polled[p] = (struct pollfd){other && events ? sockets[p] : -1, events, 0};
             more = more || (other && events);
         }
-        if (!more || poll(polled, PROCESSES, -1) < 0)
+        if (!more || poll(polled, BOUND_PROCESSES, -1) < 0)
             continue;
-        for (int p = 0; p < PROCESSES; p++) {
+        for (int p = 0; p < BOUND_PROCESSES; p++) {
             if (polled[p].revents & POLLIN)
-                move(&in[p], read(self->sockets[p], in[p].data, in[p].left));
+                move(&in[p], read(sockets[p], in[p].data, in[p].left));
             if (polled[p].revents & POLLOUT)
-                move(&out[p], write(self->sockets[p], out[p].data, out[p].left));
+                move(&out[p], write(sockets[p], out[p].data, out[p].left));
         }
     }
 }
 
-static void add(const member_t *self)
+static void reduce(bound_member_t *base)
 {
-    size_t begin = begin_of(self, self->number),
-           count = bytes_of(self, self->number) / sizeof(float);
-    const float *from[PROCESSES];
-    float *out = self->own + begin;
-    for (int p = 0; p < PROCESSES; p++)
-        from[p] = p == self->number ? out : self->scratch[p];
-    for (size_t i = 0; i < count; i++)
-        out[i] = (from[0][i] + from[1][i]) + (from[2][i] + from[3][i]);
-}
-
-static void reduce(const member_t *self)
-{
-    part_t out[PROCESSES], in[PROCESSES];
-    for (int p = 0; p < PROCESSES; p++) {
-        out[p] = (part_t){(char *)(self->own + begin_of(self, p)), bytes_of(self, p)};
-        in[p] = (part_t){(char *)self->scratch[p], bytes_of(self, self->number)};
+    const member_t *self = (const member_t *)base;
+    part_t out[BOUND_PROCESSES], in[BOUND_PROCESSES];
+    size_t own_bytes = bytes_of(base, base->number);
+    float *own = base->own + bound_quarter(base, base->number);
+    const float *from[BOUND_PROCESSES];
+    for (int p = 0; p < BOUND_PROCESSES; p++) {
+        out[p] = (part_t){(char *)(base->own + bound_quarter(base, p)), bytes_of(base, p)};
+        in[p] = (part_t){(char *)self->scratch[p], own_bytes};
+        from[p] = p == base->number ? own : self->scratch[p];
     }
     exchange(self, out, in);
-    add(self);
-    for (int p = 0; p < PROCESSES; p++) {
-        out[p] = (part_t){(char *)(self->own + begin_of(self, self->number)),
-                          bytes_of(self, self->number)};
-        in[p] = (part_t){(char *)(self->own + begin_of(self, p)), bytes_of(self, p)};
+    bound_add(own, from, own_bytes / sizeof *own);
+    for (int p = 0; p < BOUND_PROCESSES; p++) {
+        out[p] = (part_t){(char *)own, own_bytes};
+        in[p] = (part_t){(char *)(base->own + bound_quarter(base, p)), bytes_of(base, p)};
     }
     exchange(self, out, in);
-}
-
-static void run(const member_t *self, int warm, int reductions)
-{
-    memset(self->own, 0, self->count * sizeof *self->own);
-    for (int i = 0; i < warm; i++)
-        reduce(self);
-    double cpu = bench_cpu_seconds();
-    uint64_t begin = tnd_clock_now();
-    for (int i = 0; i < reductions; i++)
-        reduce(self);
-    self->common->cpu_seconds[self->number] = bench_cpu_seconds() - cpu;
-    if (self->number == 0)
-        self->common->seconds = (double)(tnd_clock_now() - begin) * 1e-9;
 }
 
 /*  A connection of two processes, over the loopback device. */
@@ -139,50 +104,27 @@ static void connect_two(int ends[2])
             exit(1);
 }
 
-static float *allocate(size_t bytes)
+static void connect_all(bound_member_t *base)
 {
-    float *memory = malloc(bytes + 1);
-    if (memory == NULL)
-        exit(1);
-    return memset(memory, 0, bytes);
+    member_t *self = (member_t *)base;
+    for (int p = 0; p < BOUND_PROCESSES; p++)
+        for (int q = 0; q < p; q++) {
+            int pair[2];
+            connect_two(pair);
+            self->ends[p][q] = pair[0];
+            self->ends[q][p] = pair[1];
+        }
+}
+
+static void begin(bound_member_t *base)
+{
+    for (int p = 0; p < BOUND_PROCESSES; p++)
+        ((member_t *)base)->scratch[p] = bound_allocate(bytes_of(base, base->number));
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
-        return 2;
-    int ends[PROCESSES][PROCESSES], warm = atoi(argv[2]), reductions = atoi(argv[3]);
-    size_t bytes = strtoull(argv[1], NULL, 10);
-    double copy = bench_copy_seconds(bytes), cpu = 0;
-    member_t self = {.count = bytes / sizeof *self.own};
-    self.common =
-        mmap(NULL, sizeof *self.common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (self.common == MAP_FAILED)
-        return 1;
-    for (int p = 0; p < PROCESSES; p++)
-        for (int q = 0; q < p; q++) {
-            int pair[2];
-            connect_two(pair);
-            ends[p][q] = pair[0];
-            ends[q][p] = pair[1];
-        }
-    for (self.number = 0; self.number < PROCESSES; self.number++)
-        if (fork() == 0) {
-            memcpy(self.sockets, ends[self.number], sizeof self.sockets);
-            self.own = allocate(bytes);
-            for (int p = 0; p < PROCESSES; p++)
-                self.scratch[p] = allocate(bytes_of(&self, self.number));
-            run(&self, warm, reductions);
-            _exit(0);
-        }
-    for (int p = 0; p < PROCESSES; p++) {
-        int status;
-        if (wait(&status) < 0 || status != 0)
-            return 1;
-    }
-    for (int p = 0; p < PROCESSES; p++)
-        cpu += self.common->cpu_seconds[p];
-    printf("{\"seconds\":%.9f,\"cpu_seconds\":%.9f,\"copy_seconds\":%.9f}\n",
-           self.common->seconds / reductions, cpu / reductions, copy);
-    return 0;
+    static const bound_way_t way = {.open = connect_all, .begin = begin, .reduce = reduce};
+    member_t self = {0};
+    return bound_run(argc, argv, &way, &self.base);
 }
