@@ -476,7 +476,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", tnd_chaos_options_t, json)},
 };
 
-const tnd_command_t tnd_command_chaos;
 const tnd_command_t tnd_command_chaos = {
     .name = "chaos",
     .operands = "FILE...",

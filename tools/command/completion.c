@@ -319,7 +319,6 @@ static int completion(const tnd_request_t *request)
     return tnd_usage_error("completion", "one of bash, fish and zsh is expected");
 }
 
-const tnd_command_t tnd_command_completion;
 const tnd_command_t tnd_command_completion = {
     .name = "completion",
     .operands = "SHELL",

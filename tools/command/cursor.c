@@ -214,7 +214,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", cursor_options_t, json)},
 };
 
-const tnd_command_t tnd_command_cursor;
 const tnd_command_t tnd_command_cursor = {
     .name = "cursor",
     .operands = "FILE...",

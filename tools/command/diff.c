@@ -412,7 +412,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--set", diff_options_t, load.settings)},
 };
 
-const tnd_command_t tnd_command_diff;
 const tnd_command_t tnd_command_diff = {
     .name = "diff",
     .operands = "A B | A... -- B...",

@@ -328,7 +328,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", doctor_options_t, json)},
 };
 
-const tnd_command_t tnd_command_doctor;
 const tnd_command_t tnd_command_doctor = {
     .name = "doctor",
     .operands = "",

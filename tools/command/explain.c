@@ -542,7 +542,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", explain_options_t, json)},
 };
 
-const tnd_command_t tnd_command_explain;
 const tnd_command_t tnd_command_explain = {
     .name = "explain",
     .operands = "FILE...",

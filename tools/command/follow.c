@@ -290,7 +290,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", follow_options_t, json)},
 };
 
-const tnd_command_t tnd_command_follow;
 const tnd_command_t tnd_command_follow = {
     .name = "follow",
     .operands = "[RUN] | --row F:N FILE... [-- RUN]",

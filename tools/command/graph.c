@@ -480,7 +480,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--set", graph_options_t, load.settings)},
 };
 
-const tnd_command_t tnd_command_graph;
 const tnd_command_t tnd_command_graph = {
     .name = "graph",
     .operands = "FILE...",

@@ -429,7 +429,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--log-json", head_options_t, log.json)},
 };
 
-const tnd_command_t tnd_command_head;
 const tnd_command_t tnd_command_head = {
     .name = "head",
     .operands = "FILE...",

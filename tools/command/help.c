@@ -502,7 +502,6 @@ static const tnd_argument_t arguments[] = {
     {TND_ARGUMENT("--man", FLAG, help_options_t, man, NULL, "prints the manual page, for man -l")},
 };
 
-const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
     .operands = "[NAME | NAME.KEY | tf.NAME | TOPIC | WORD...]",

@@ -335,7 +335,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--quiet", index_options_t, quiet)},
 };
 
-const tnd_command_t tnd_command_index;
 const tnd_command_t tnd_command_index = {
     .name = "index",
     .operands = "FILE...",

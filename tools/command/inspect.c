@@ -523,7 +523,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", inspect_options_t, json)},
 };
 
-const tnd_command_t tnd_command_inspect;
 const tnd_command_t tnd_command_inspect = {
     .name = "inspect",
     .operands = "DATA...",

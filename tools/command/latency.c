@@ -100,7 +100,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", latency_options_t, json)},
 };
 
-const tnd_command_t tnd_command_latency;
 const tnd_command_t tnd_command_latency = {
     .name = "latency",
     .operands = "A..B [RUN]",

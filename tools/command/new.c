@@ -529,7 +529,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--count", new_options_t, count)},
 };
 
-const tnd_command_t tnd_command_new;
 const tnd_command_t tnd_command_new = {
     .name = "new",
     .operands = "DATA...",

@@ -8,7 +8,6 @@ static int pause_run(const tnd_request_t *request)
     return tnd_touch_command(request, request->options, 0, &touch);
 }
 
-const tnd_command_t tnd_command_pause;
 const tnd_command_t tnd_command_pause = {
     .name = "pause",
     .operands = "[RUN]",

@@ -451,7 +451,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--via", ps_options_t, via)},
 };
 
-const tnd_command_t tnd_command_ps;
 const tnd_command_t tnd_command_ps = {
     .name = "ps",
     .operands = "[RUN...]",

@@ -103,7 +103,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--output", report_options_t, output)},
 };
 
-const tnd_command_t tnd_command_report;
 const tnd_command_t tnd_command_report = {
     .name = "report",
     .operands = "FILE",

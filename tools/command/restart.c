@@ -44,7 +44,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--leader", restart_options_t, touch.leader)},
 };
 
-const tnd_command_t tnd_command_restart;
 const tnd_command_t tnd_command_restart = {
     .name = "restart",
     .operands = "ACTOR [RUN]",

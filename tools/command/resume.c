@@ -8,7 +8,6 @@ static int resume_run(const tnd_request_t *request)
     return tnd_touch_command(request, request->options, 0, &touch);
 }
 
-const tnd_command_t tnd_command_resume;
 const tnd_command_t tnd_command_resume = {
     .name = "resume",
     .operands = "[RUN]",

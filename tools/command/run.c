@@ -736,7 +736,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--log-json", tnd_run_options_t, log.json)},
 };
 
-const tnd_command_t tnd_command_run;
 const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",

@@ -11,7 +11,6 @@ static int scale(const tnd_request_t *request)
     return tnd_touch_command(request, request->options, 1, &touch);
 }
 
-const tnd_command_t tnd_command_scale;
 const tnd_command_t tnd_command_scale = {
     .name = "scale",
     .operands = "ACTOR=NUMBER [RUN]",

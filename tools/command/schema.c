@@ -417,7 +417,6 @@ static int schema(const tnd_request_t *request)
     return TND_EXIT_OK;
 }
 
-const tnd_command_t tnd_command_schema;
 const tnd_command_t tnd_command_schema = {
     .name = "schema",
     .operands = "",

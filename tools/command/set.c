@@ -11,7 +11,6 @@ static int set(const tnd_request_t *request)
     return tnd_touch_command(request, request->options, 1, &touch);
 }
 
-const tnd_command_t tnd_command_set;
 const tnd_command_t tnd_command_set = {
     .name = "set",
     .operands = "ACTOR.OPTION=VALUE [RUN]",

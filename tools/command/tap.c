@@ -145,7 +145,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", tap_options_t, json)},
 };
 
-const tnd_command_t tnd_command_tap;
 const tnd_command_t tnd_command_tap = {
     .name = "tap",
     .operands = "EDGE|ACTOR [RUN]",

@@ -241,7 +241,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--via", top_options_t, via)},
 };
 
-const tnd_command_t tnd_command_top;
 const tnd_command_t tnd_command_top = {
     .name = "top",
     .operands = "[RUN]",

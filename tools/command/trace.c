@@ -201,7 +201,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--last", trace_options_t, events.last)},
 };
 
-const tnd_command_t tnd_command_trace;
 const tnd_command_t tnd_command_trace = {
     .name = "trace",
     .operands = "[RUN]",

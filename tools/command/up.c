@@ -550,7 +550,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--log-json", tnd_run_options_t, log.json)},
 };
 
-const tnd_command_t tnd_command_up;
 const tnd_command_t tnd_command_up = {
     .name = "up",
     .operands = "FILE...",

@@ -91,7 +91,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--json", validate_options_t, json)},
 };
 
-const tnd_command_t tnd_command_validate;
 const tnd_command_t tnd_command_validate = {
     .name = "validate",
     .operands = "FILE...",

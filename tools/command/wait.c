@@ -154,7 +154,6 @@ static const tnd_argument_t arguments[] = {
                   "waits for TIME at most, such as 30s")},
 };
 
-const tnd_command_t tnd_command_wait;
 const tnd_command_t tnd_command_wait = {
     .name = "wait",
     .operands = "healthy|drained|stalled [RUN]",

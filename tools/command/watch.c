@@ -154,7 +154,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--via", watch_options_t, via)},
 };
 
-const tnd_command_t tnd_command_watch;
 const tnd_command_t tnd_command_watch = {
     .name = "watch",
     .operands = "[RUN]",

@@ -293,7 +293,6 @@ static const tnd_argument_t arguments[] = {
     {TND_COMMON("--via", why_options_t, via)},
 };
 
-const tnd_command_t tnd_command_why;
 const tnd_command_t tnd_command_why = {
     .name = "why",
     .operands = "[RUN...]",
