@@ -1,29 +1,12 @@
-/*  actors/op/ops.c - the list of operations. */
+/*  actors/op/ops.c - what operations do with columns, options and rows. */
 #include "actors/op/ops.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "actors/op/custom.h"
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/quantity.h"
-
-static const tnd_op_t *const ops[] = {
-#define OP(name, file) &tnd_op_##name,
-#include "actors/op/ops.def"
-#undef OP
-    NULL};
-
-const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
-{
-    if (spec->custom != NULL)
-        return &tnd_op_custom;
-    for (const tnd_op_t *const *op = ops; *op != NULL; op++)
-        if ((*op)->spec == spec)
-            return *op;
-    return NULL;
-}
 
 tnd_status_t tnd_op_find_any(const tnd_schema_t *in, const char *column, uint32_t *index_p,
                              tnd_error_t *error)

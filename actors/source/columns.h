@@ -200,4 +200,10 @@ tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_
 
 void tnd_columns_close(void *state);
 
+/*  All of them but `fill`. */
+#define TND_COLUMNS_HOOKS                                                                          \
+    .read = tnd_columns_read, .sizes = tnd_columns_sizes, .ahead_rows = tnd_columns_ahead_rows,    \
+    .ahead = tnd_columns_ahead, .where = tnd_columns_where, .locate = &tnd_columns_locate,         \
+    .close = tnd_columns_close
+
 #endif

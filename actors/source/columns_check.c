@@ -8,6 +8,14 @@
 #include "actors/stored/splits.h"
 #include "runtime/data/mapped.h"
 
+tnd_status_t tnd_columns_refuse_length(const tnd_strand_t *strand, uint64_t length,
+                                       tnd_error_t *error)
+{
+    (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
+                   (unsigned long long)length, (unsigned long long)strand->longest);
+    return TND_REFUSED;
+}
+
 /*  The file that contains a record; `at` is an address in it. */
 static size_t file_at(const tnd_strand_t *strand, const uint8_t *at)
 {

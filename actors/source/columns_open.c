@@ -530,3 +530,66 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
         tnd_columns_close(self);
     return status;
 }
+
+/* --- files of records ------------------------------------------------------------------------- */
+
+/*  How the files of a format are opened. */
+typedef struct {
+    tnd_compression_t compression;
+    const tnd_record_format_t *format;
+} records_t;
+
+/*  A file of records is a file of bytes. */
+static tnd_status_t open_bytes(tnd_stored_t *stored, const void *context, tnd_error_t *error)
+{
+    const records_t *records = context;
+    stored->dtype = TND_U8;
+    stored->rows = stored->content.size;
+    return tnd_columns_compression(stored, records->compression, records->format, error);
+}
+
+static tnd_status_t add_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                const tnd_record_format_t *format, const tnd_source_scope_t *scope,
+                                tnd_error_t *error)
+{
+    const records_t records = {.compression = (tnd_compression_t)chosen->compression,
+                               .format = format};
+    const tnd_strand_source_t from = {.what = format->finder.name,
+                                      .written = &chosen->files,
+                                      .record = 1,
+                                      .open = open_bytes,
+                                      .context = &records,
+                                      .format = format,
+                                      .place = (tnd_index_place_t)chosen->index,
+                                      .index_limit = chosen->index_limit,
+                                      .max = chosen->max,
+                                      .spool = chosen->spool};
+    TND_TRY(tnd_columns_add_strand(self, &from, scope, error));
+    for (size_t i = 0; i < self->strands[0].count; i++)
+        if (self->strands[0].stored[i].compression != TND_COMPRESSION_NONE)
+            self->stream.used = true;
+    return tnd_columns_add_ragged(self, chosen->column, error);
+}
+
+/*  What the files will be when they are spooled. */
+static void expect_spool(const tnd_columns_t *self, tnd_source_facts_t *facts)
+{
+    facts->caps |= TND_SOURCE_RANDOM;
+    facts->lists += 2;
+    facts->copied = tnd_strand_row_max(&self->strands[0]);
+}
+
+tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                      const tnd_record_format_t *format,
+                                      const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
+                                      tnd_error_t *error)
+{
+    tnd_status_t status = add_records(self, chosen, format, scope, error);
+    if (status == TND_OK)
+        status = tnd_columns_seal(self, scope, facts, error);
+    if (status == TND_OK && scope->unread && self->stream.used && chosen->spool != NULL)
+        expect_spool(self, facts);
+    if (status != TND_OK)
+        tnd_columns_close(self);
+    return status;
+}

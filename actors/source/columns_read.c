@@ -240,14 +240,6 @@ static tnd_status_t check_intact(const tnd_strand_t *strand, const located_t *ro
     return TND_OK;
 }
 
-tnd_status_t tnd_columns_refuse_length(const tnd_strand_t *strand, uint64_t length,
-                                       tnd_error_t *error)
-{
-    (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
-                   (unsigned long long)length, (unsigned long long)strand->longest);
-    return TND_REFUSED;
-}
-
 /*  The content of the record of `size` bytes at `record`. */
 static tnd_status_t content_of(const tnd_strand_t *strand, uint8_t *record, uint64_t size, bool own,
                                size_t *first_p, size_t *size_p, tnd_error_t *error)

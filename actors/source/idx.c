@@ -314,11 +314,5 @@ const tnd_source_t tnd_source_idx = {
     .spec = &tnd_source_idx_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = idx_open,
-    .read = tnd_columns_read,
-    .sizes = tnd_columns_sizes,
-    .ahead_rows = tnd_columns_ahead_rows,
-    .ahead = tnd_columns_ahead,
-    .where = tnd_columns_where,
-    .locate = &tnd_columns_locate,
-    .close = tnd_columns_close,
+    TND_COLUMNS_HOOKS,
 };

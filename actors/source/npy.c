@@ -52,11 +52,5 @@ const tnd_source_t tnd_source_npy = {
     .spec = &tnd_source_npy_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = npy_open,
-    .read = tnd_columns_read,
-    .ahead_rows = tnd_columns_ahead_rows,
-    .ahead = tnd_columns_ahead,
-    .sizes = tnd_columns_sizes,
-    .where = tnd_columns_where,
-    .locate = &tnd_columns_locate,
-    .close = tnd_columns_close,
+    TND_COLUMNS_HOOKS,
 };

@@ -163,12 +163,6 @@ const tnd_source_t tnd_source_tfrecord = {
     .spec = &tnd_source_tfrecord_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = tfrecord_open,
-    .read = tnd_columns_read,
+    TND_COLUMNS_HOOKS,
     .fill = tnd_columns_fill,
-    .sizes = tnd_columns_sizes,
-    .ahead_rows = tnd_columns_ahead_rows,
-    .ahead = tnd_columns_ahead,
-    .where = tnd_columns_where,
-    .locate = &tnd_columns_locate,
-    .close = tnd_columns_close,
 };

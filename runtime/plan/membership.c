@@ -1,7 +1,6 @@
 /*  runtime/plan/membership.c - the members of a run and the limits of its streams. */
 #include "runtime/plan/membership.h"
 
-
 #include "runtime/base/allocation.h"
 
 tnd_membership_t tnd_membership_of_plan(const tnd_plan_t *plan, tnd_actor_id_t host_id)

@@ -8,6 +8,26 @@
 #include "tools/table/csv_table_internal.h"
 #include "tools/table/normalize_line.h"
 
+/*  A field of numbers in which one of so many records has another text is numbers all the same. */
+enum { ODD_ONE_OF = 20 };
+
+bool tnd_csv_has_odd(const tnd_csv_column_t *field)
+{
+    return field->odd.count > 0 && field->odd.count <= field->numbers / ODD_ONE_OF;
+}
+
+tnd_csv_use_t tnd_csv_use_of(const tnd_csv_table_t *self, const tnd_csv_column_t *field)
+{
+    bool whole = field->integers == field->numbers && field->empty + field->absents == 0;
+    if (field->numbers > 0 && (field->odd.count == 0 || tnd_csv_has_odd(field)))
+        return whole && (tnd_column_name_is_label(field->name) || field->wide) ? TND_CSV_AS_INTEGER
+               : field->wide                                                   ? TND_CSV_AS_WIDE
+                                                                               : TND_CSV_AS_NUMBER;
+    return self->count > 1 && tnd_text_classes_few(&field->classes, self->records)
+               ? TND_CSV_AS_CLASS
+               : TND_CSV_AS_TEXT;
+}
+
 static const char *delimiter_of(const tnd_csv_table_t *self, char text[16])
 {
     if (self->delimiter == TND_CSV_SPACES)

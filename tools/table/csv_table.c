@@ -1,5 +1,4 @@
 /*  tools/table/csv_table.c - the columns of records of CSV. */
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,6 @@
 #include "tools/table/stray_quote.h"
 
 enum { FIELDS_MAX = 16384 };
-
-/*  A field of numbers in which one of so many records has another text is numbers all the same. */
-enum { ODD_ONE_OF = 20 };
 
 /*  Numbers without a header may be classes if there are so many rows of each. */
 enum { ROWS_OF_CLASS = 5 };
@@ -464,25 +460,6 @@ static void name_field(tnd_csv_table_t *self, uint32_t f)
         snprintf(field->name, sizeof field->name, "c%" PRIu32, f);
 }
 
-/*  Texts of a field that are neither numbers nor absent, if so few records have them that it is one of
- *  numbers. */
-static bool has_odd(const tnd_csv_column_t *field)
-{
-    return field->odd.count > 0 && field->odd.count <= field->numbers / ODD_ONE_OF;
-}
-
-tnd_csv_use_t tnd_csv_use_of(const tnd_csv_table_t *self, const tnd_csv_column_t *field)
-{
-    bool whole = field->integers == field->numbers && field->empty + field->absents == 0;
-    if (field->numbers > 0 && (field->odd.count == 0 || has_odd(field)))
-        return whole && (tnd_column_name_is_label(field->name) || field->wide) ? TND_CSV_AS_INTEGER
-               : field->wide                                                   ? TND_CSV_AS_WIDE
-                                                                               : TND_CSV_AS_NUMBER;
-    return self->count > 1 && tnd_text_classes_few(&field->classes, self->records)
-               ? TND_CSV_AS_CLASS
-               : TND_CSV_AS_TEXT;
-}
-
 /*  Whether the header names each field, once: columns are found by these names. */
 static bool names_fields(const tnd_csv_table_t *self)
 {
@@ -577,7 +554,7 @@ static tnd_status_t csv_table_decide(void *context, size_t files, tnd_error_t *e
 
 static bool print_odd(const tnd_csv_table_t *self, const tnd_csv_column_t *field, FILE *out)
 {
-    if (tnd_csv_use_of(self, field) >= TND_CSV_AS_CLASS || !has_odd(field))
+    if (tnd_csv_use_of(self, field) >= TND_CSV_AS_CLASS || !tnd_csv_has_odd(field))
         return false;
     fprintf(out, "%s: `%s` is %s, not a number", field->odd.place, field->name, field->odd.why);
     if (field->odd.count > 1)

@@ -64,6 +64,9 @@ typedef struct {
     uint32_t count;
 } tnd_csv_table_t;
 
+/*  Whether a field has texts that are neither numbers nor absent, in so few records that it is one of
+ *  numbers. */
+bool tnd_csv_has_odd(const tnd_csv_column_t *field);
 /*  How a column is fed, after all records. */
 tnd_csv_use_t tnd_csv_use_of(const tnd_csv_table_t *self, const tnd_csv_column_t *field);
 

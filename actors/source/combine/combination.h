@@ -74,4 +74,11 @@ tnd_status_t tnd_combination_hash(const void *state, size_t place, uint64_t hash
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_combination_source_close(void *state);
 
+/*  All of them but the last. */
+#define TND_COMBINATION_HOOKS                                                                      \
+    .read = tnd_combination_read, .fill = tnd_combination_fill, .sizes = tnd_combination_sizes,    \
+    .ahead_rows = tnd_combination_ahead_rows, .ahead = tnd_combination_ahead,                      \
+    .where = tnd_combination_where, .locate = &tnd_combination_locate,                             \
+    .hash = tnd_combination_hash
+
 #endif
