@@ -96,19 +96,22 @@ static void keep_upstream(maker_t *self, const char *actor)
 }
 
 /*  Whether its batches go, as a whole, to one replica each. */
-static bool deals(const tnd_instance_t *instance)
+static bool deals(const maker_t *self, const tnd_instance_t *instance)
 {
-    return has_role(instance, TND_ROLE_JOIN) &&
-           ((const tnd_batcher_options_t *)instance->options)->deal == TND_DEAL_WHOLE;
+    return has_role(instance, TND_ROLE_JOIN) && tnd_plan_is_dealt(self->from, instance->chain);
 }
 
-/*  No holder of parameters is there to deal the steps: one replica has all of them. */
+/*  No holder of parameters is there to deal the steps: one replica has all of them, split as by default. */
 static void take_all_steps(tnd_instance_t *instance, tnd_arena_t *arena)
 {
-    tnd_batcher_options_t *options = tnd_arena_array(arena, 1, sizeof *options);
-    *options = *(const tnd_batcher_options_t *)instance->options;
-    options->deal = TND_DEAL_SPLIT;
-    options->replicas = 1;
+    const tnd_table_t *table = &instance->kind->table;
+    const char *whole = options_of(arena, instance->kind, "replicas", "1");
+    char *options = tnd_arena_take(arena, table->size);
+    size_t deal = tnd_options_find(table, "deal")->offset,
+           replicas = tnd_options_find(table, "replicas")->offset;
+    memcpy(options, instance->options, table->size);
+    memcpy(options + deal, whole + deal, sizeof(int));
+    memcpy(options + replicas, whole + replicas, sizeof(uint64_t));
     instance->options = options;
 }
 
@@ -122,7 +125,7 @@ static void copy_kept(maker_t *self, tnd_arena_t *arena)
         *instance = self->from->instances[i];
         instance->host = 0;
         instance->chain = 0;
-        if (!deals(instance))
+        if (!deals(self, &self->from->instances[i]))
             continue;
         take_all_steps(instance, arena);
         self->dealt = true;
