@@ -136,8 +136,8 @@ def test_up_says_once_why_a_run_failed_and_does_not_wait(folder):
     path = graph(folder)
     numpy.save(folder / "y.npy", numpy.zeros(99, "i8"))
     began = time.monotonic()
-    code, out, err = run("up", path, hosts(folder), env=PLUGINS)
-    assert time.monotonic() - began < 9.5, "it waited until b was silent for `dead_after`"
+    code, out, err = run("up", path, hosts(folder, dead_after="100s", start_timeout="100s"), env=PLUGINS)
+    assert time.monotonic() - began < 50, "it waited"
     # On a busy machine b comes late enough to be waited for.
     same((code, out.replace("a | waiting for b\n", "")), (78, ""))
     same(err.count("has 99 rows"), 1, err)
