@@ -39,7 +39,8 @@ def made(folder, *data):
     path = folder / f"made{len(list(folder.iterdir()))}.yaml"
     code, out, err = run("new", *data, "-o", path)
     same((code, out), (0, ""), err)
-    same(run("validate", path)[0::2], (0, ""))
+    if not is_sanitized():  # what `run` opens too
+        same(run("validate", path)[0::2], (0, ""))
     code, out, err = run("run", path)
     same((code, err), (0, ""), path.read_text())
     return path, out

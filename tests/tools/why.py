@@ -151,7 +151,7 @@ def test_the_time_of_a_device_is_its_own(folder):
         process = subprocess.Popen([TUNDISH, "run", path, "--quiet"], env=environment)
         try:
             wanted = "busiest is the step of feed (sim:0)" if works == 1 else "link of sim:0"
-            deadline, told = time.monotonic() + 60, ""
+            deadline, told = time.monotonic() + 120, ""
             while wanted not in told and time.monotonic() < deadline:  # the first looks see the start
                 told = run("why", name, env=environment)[1]
                 time.sleep(0.02)
