@@ -219,7 +219,7 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         const tnd_replica_t *other = &group->replicas[i];
         uint32_t first;
-        if (!tnd_postings_fit(&one->posts, &other->posts, &first))
+        if (other != one && !tnd_postings_fit(&one->posts, &other->posts, &first))
             return refuse_posts(group, job, worker->first, i, first);
         *any_p = *any_p || other->posts.count > 0;
         tnd_postings_settle(&group->replicas[i].posts);

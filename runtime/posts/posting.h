@@ -19,28 +19,29 @@ typedef enum {
     TND_SHARE_IN   /* each replica gives its share of an array of bytes to all; nothing is added */
 } tnd_sharing_t;
 
-/*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */
+/*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder.  What every reduction
+ *  reads comes first: other threads read it, too. */
 typedef struct {
+    const void *from; /* the replica's values */
+    void *data;       /* where the result is written, which may be the same; not of a GATHER */
+    size_t count;     /* of elements; for a GATHER the replica's own */
+    uint64_t rows;    /* of the replica; 0: it takes no part */
+    double weight;    /* finite; 0 if `rows` is */
+    /*  NULL, or the values of `leaves` replicas from this one on, as so many nodes of the tree. */
+    const tnd_reduction_tree_input_t *added;
     uint32_t reducer;
     tnd_reduce_t reduce;
     tnd_dtype_t dtype;
-    size_t count;     /* of elements; for a GATHER the replica's own */
-    const void *from; /* the replica's values */
-    void *data;       /* where the result is written, which may be the same; not of a GATHER */
-    uint64_t rows;    /* of the replica; 0: it takes no part */
-    bool weighted;    /* a MEAN by weights */
-    double weight;    /* finite; 0 if `rows` is */
-    uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
     tnd_sharing_t sharing;
+    uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
     uint32_t unit; /* with `sharing`: elements that are not divided, at least 1 */
-    size_t whole;  /* a part of an array: the elements of all of it; else 0 */
+    bool weighted; /* a MEAN by weights */
     /*  `from` and `data` are addresses of the replica's device, whose work in `stream`, if it `streams`, ends
      *  before they are read, and waits for the result. */
     bool on_device, streams;
-    uintptr_t stream;
-    /*  NULL, or the values of `leaves` replicas from this one on, as so many nodes of the tree. */
-    const tnd_reduction_tree_input_t *added;
     uint32_t added_count, leaves;
+    size_t whole; /* a part of an array: the elements of all of it; else 0 */
+    uintptr_t stream;
     const char *same; /* of a GATHER of hashes that must be equal: the name of the array; or NULL */
     uint64_t
         hash[2]; /* then this replica's, which `from` is set to when it does not move any more */

@@ -51,6 +51,37 @@ bool tnd_postings_fit(const tnd_postings_t *self, const tnd_postings_t *other, u
     return p == self->count && p == other->count;
 }
 
+/*  What is equal in postings that fit (tnd_posting_fits), in few words. */
+enum { SHAPE_WORDS = 4 };
+
+static void write_shape(const tnd_posting_t *post, uint64_t words[SHAPE_WORDS])
+{
+    uint64_t flags = (post->weighted ? 1 : 0) | (post->on_device ? 2 : 0) | (post->same ? 4 : 0);
+    words[0] = post->reducer | (uint64_t)post->root << 32;
+    words[1] = post->unit | (uint64_t)post->reduce << 32 | (uint64_t)post->dtype << 40 |
+               (uint64_t)post->sharing << 48 | flags << 56;
+    words[2] = post->reduce != TND_GATHER ? post->count : 0;
+    words[3] = post->whole;
+}
+
+/*  Twice, with odd numbers that have no pattern. */
+tnd_postings_shape_t tnd_postings_shape(const tnd_postings_t *self)
+{
+    uint64_t one = self->count, other = ~one, words[SHAPE_WORDS];
+    for (uint32_t p = 0; p < self->count; p++) {
+        write_shape(&self->items[p], words);
+        one ^= words[0] * 0x9e3779b97f4a7c15 + words[1] * 0xbf58476d1ce4e5b9 +
+               words[2] * 0x94d049bb133111eb + words[3] * 0xd6e8feb86659fd93;
+        other ^= words[0] * 0x8ebc6af09c88c6e3 + words[1] * 0x589965cc75374cc3 +
+                 words[2] * 0x1d8e4e27c47d124f + words[3] * 0xeb44accab455d165;
+        one *= 0xa0761d6478bd642f;
+        other *= 0xe7037ed1a0b428db;
+        one ^= one >> 32;
+        other ^= other >> 32;
+    }
+    return (tnd_postings_shape_t){{one, other}};
+}
+
 const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
                               char text[TND_POSTING_TEXT])
 {

@@ -24,6 +24,13 @@ void tnd_postings_free(tnd_postings_t *self);
  *  or that only one of them has. */
 bool tnd_postings_fit(const tnd_postings_t *self, const tnd_postings_t *other, uint32_t *first_p);
 
+/*  A hash of all that lists have in common which fit. */
+typedef struct {
+    uint64_t words[2];
+} tnd_postings_shape_t;
+
+tnd_postings_shape_t tnd_postings_shape(const tnd_postings_t *self);
+
 enum { TND_POSTING_TEXT = 128 };
 
 /*  Writes posting `number` in words: "10 elements of f32 (mean)", or "none". Returns `text`. */

@@ -93,24 +93,38 @@ bool tnd_host_collective_posts_late(const thread_t *thread, bool weighing)
     return late;
 }
 
-/*  Publishes what this thread posted.  It stays valid when the thread posts again, and is
+/*  Publishes the shape of what this thread posted.  It stays valid when the thread posts again, and is
  *  overwritten only after the workers have met once more. */
-static const tnd_postings_t *show_posts(thread_t *thread)
+static void show_posts(thread_t *thread)
 {
-    tnd_postings_t *posted = &thread->posted[thread->rounds++ % 2];
-    tnd_postings_copy(posted, posts_of(thread->host, thread->first));
-    return posted;
+    thread->shapes[thread->rounds++ % 2] =
+        tnd_postings_shape(posts_of(thread->host, thread->first));
+}
+
+/*  Says what the first worker posted and this one did not.  All workers do so, and read what each has posted
+ *  until they meet. */
+static bool refuse_shown(thread_t *thread, const tnd_collective_round_t *round, uint32_t other)
+{
+    const host_t *host = thread->host;
+    const tnd_postings_t *one = posts_of(host, 0);
+    uint32_t local = host->threads[other].first, replica = host->config.first, number;
+    char text[TND_POSTINGS_REFUSAL];
+    (void)tnd_postings_fit(one, posts_of(host, local), &number);
+    tnd_postings_refusal(round->step, replica, one, replica + local, posts_of(host, local), number,
+                         text);
+    return tnd_host_collective_meet(thread) &&
+           tnd_host_collective_fail(thread->host, "%s: %s", host->config.name, text);
 }
 
 /*  Whether all workers showed the same in this round. */
-static bool shown_fit(const thread_t *thread, const tnd_collective_round_t *round)
+static bool shown_fit(thread_t *thread, const tnd_collective_round_t *round)
 {
-    host_t *host = thread->host;
+    const host_t *host = thread->host;
     uint64_t turn = (thread->rounds - 1) % 2;
-    const tnd_postings_t *one = &host->threads[0].posted[turn];
-    for (uint32_t w = 1, first; w < host->config.thread_count; w++)
-        if (!tnd_postings_fit(one, &host->threads[w].posted[turn], &first))
-            return tnd_host_collective_refuse(host, round, 0, host->threads[w].first, first);
+    const tnd_postings_shape_t *one = &host->threads[0].shapes[turn];
+    for (uint32_t w = 1; w < host->config.thread_count; w++)
+        if (memcmp(one, &host->threads[w].shapes[turn], sizeof *one) != 0)
+            return refuse_shown(thread, round, w);
     return true;
 }
 
@@ -284,7 +298,8 @@ static bool reduce_here(thread_t *thread, tnd_collective_round_t *round)
     host_t *host = thread->host;
     if (host->config.thread_count == 1)
         return reduce_alone(thread, round);
-    const tnd_postings_t *posted = show_posts(thread);
+    const tnd_postings_t *posted = posts_of(host, thread->first);
+    show_posts(thread);
     if (!tnd_host_collective_meet(thread) || !shown_fit(thread, round))
         return false;
     if (!tnd_host_collective_posts_late(thread, false))
@@ -389,8 +404,6 @@ static void host_free(tnd_collective_t **self_p)
         thread_t *thread = &host->threads[t];
         free(thread->parts.inputs);
         free(thread->parts.outs);
-        tnd_postings_free(&thread->posted[0]);
-        tnd_postings_free(&thread->posted[1]);
     }
     tnd_host_collective_free_started(host);
     free(host->threads);

@@ -74,14 +74,14 @@ struct host;
 
 typedef struct {
     struct host *host;
-    uint32_t number, first, count; /* of the process; its replicas */
-    uint64_t rounds, chunks;       /* so far; the same for all threads of a round */
-    uint32_t computed, copied;     /* pieces of the exchange */
-    uint32_t sharing;              /* threads that compute a piece together */
-    bool ended;                    /* the round that was begun last */
-    bool starts;                   /* its replicas have started postings of the next round */
-    tnd_postings_t posted[2];      /* by its first replica in the last two rounds */
-    tnd_reduction_parts_t parts;   /* scratch */
+    uint32_t number, first, count;  /* of the process; its replicas */
+    uint64_t rounds, chunks;        /* so far; the same for all threads of a round */
+    uint32_t computed, copied;      /* pieces of the exchange */
+    uint32_t sharing;               /* threads that compute a piece together */
+    bool ended;                     /* the round that was begun last */
+    bool starts;                    /* its replicas have started postings of the next round */
+    tnd_postings_shape_t shapes[2]; /* of what its first replica posted in the last two rounds */
+    tnd_reduction_parts_t parts;    /* scratch */
 } thread_t;
 
 typedef struct host {

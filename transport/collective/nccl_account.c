@@ -14,31 +14,6 @@ enum { BEGINS_THREAD = 1, HAS_ID = 2 };
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-    hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
-    return hash ^ hash >> 32;
-}
-
-/*  Replicas that posted the same have the same one (tnd_posting_fits). */
-static uint64_t hash_of(const tnd_postings_t *posts, uint64_t seed)
-{
-    uint64_t hash = mix(seed, posts->count);
-    for (uint32_t p = 0; p < posts->count; p++) {
-        const tnd_posting_t *post = &posts->items[p];
-        const uint64_t words[] = {post->reducer,      post->reduce,
-                                  post->dtype,        post->reduce != TND_GATHER ? post->count : 0,
-                                  post->weighted,     post->root,
-                                  post->sharing,      post->unit,
-                                  post->same != NULL, post->whole,
-                                  post->on_device};
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            hash = mix(hash, words[i]);
-    }
-    return hash;
-}
-
 static void add(nccl_replica_t *self, uint64_t word)
 {
     self->words = tnd_grow(self->words, self->count, &self->room, sizeof *self->words);
@@ -58,9 +33,10 @@ void tnd_nccl_account_write(nccl_t *nccl, uint32_t local, const tnd_collective_r
     nccl_replica_t *self = &nccl->replicas[local];
     const tnd_postings_t *posts = nccl->config.posts[local];
     uint64_t rows = 0, weight = 0, words[ID];
+    const tnd_postings_shape_t shape = tnd_postings_shape(posts);
     self->count = 0;
     for (uint64_t i = 0; i < HASHES; i++)
-        add(self, hash_of(posts, i));
+        add(self, shape.words[i]);
     add(self, (begins_thread ? BEGINS_THREAD : 0) | (id != NULL ? HAS_ID : 0));
     if (id != NULL)
         memcpy(words, id, sizeof words);
