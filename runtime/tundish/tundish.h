@@ -462,10 +462,10 @@ TND_API void tnd_tensor_end_capsule(void *capsule);
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                               uint32_t *rank_p, uint64_t *shape);
 /*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name.
- *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  What is
- *  posted together is reduced in any order, so no other posting may use the memory of a result.  With
- *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by tnd_replica_weight.
- *  All replicas post the same reductions in the same order, at most 4,096 at a time.
+ *  The caller owns `data`, which must stay valid: it is read when the step has returned, and contains the result
+ *  when `apply` runs.  What is posted together is reduced in any order, so no other posting may use the memory of
+ *  a result.  With TND_MEAN, pass the replica's own weighted mean in `data`, which the reducer weights by
+ *  tnd_replica_weight.  All replicas post the same reductions in the same order, at most 4,096 at a time.
  *
  *  A step may post nothing, such as one that only adds to its gradients; then nothing is sent.
  *  `apply` may post again, such as the norm of what it got: it is called once more when that is
@@ -548,9 +548,9 @@ TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *redu
 TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                          size_t *count_p);
 /*  In a step: what this replica has posted is reduced between hosts while the step goes on, which leaves it alone
- *  until `apply` runs.  All replicas call it after the same postings, for each MiB or more; the bits are the same.
- *  Through NCCL, for gathers and all after them, after values on a device, with `accumulate`, in `apply` and
- *  without rows it does nothing.  Errors: TND_FAILED outside of steps, or when the run has ended. */
+ *  until `apply` runs; nothing starts without this call.  All replicas call it after the same postings, for each MiB
+ *  or more; the bits are the same.  Through NCCL, for gathers and all after them, after values on a device, with
+ *  `accumulate`, in `apply`, without rows it does nothing.  Errors: TND_FAILED outside of steps, or at the run's end. */
 TND_API tnd_status_t tnd_replica_begin(tnd_replica_t *replica);
 /*  In `apply`: waits until the results of posting `posting` of this replica, and of those before it, are
  *  there; the first posting of the step, or of the last call of `apply`, is number 0.  For `apply: early`
