@@ -183,7 +183,7 @@ void tnd_parameters_core_replica_gone(tnd_parameters_core_t *self, uint32_t repl
     assert(replica < self->config.replicas && life != 0);
     replica_t *its = &self->replicas[replica];
     its->over = life;
-    if (its->life != life && !TND_BUG(LATER_LIFE_GONE))
+    if (its->life > life && !TND_BUG(LATER_LIFE_GONE))
         return;
     tnd_parameters_core_replica_away(self, replica);
     return_steps(self, replica);

@@ -85,7 +85,7 @@ void tnd_parameters_core_rewind(tnd_parameters_core_t *self, uint32_t generation
 void tnd_parameters_core_replica_up(tnd_parameters_core_t *self, uint32_t replica, tnd_life_t life);
 /*  Its connection is lost: no further step is dealt to it, and it keeps those it has. */
 void tnd_parameters_core_replica_away(tnd_parameters_core_t *self, uint32_t replica);
-/*  The leader's word that this life is over: its steps go to others, and what it still says is ignored, also
+/*  The leader's word that this life and those before are over: their steps go to others, and what it still says is ignored, also
  *  if it lives.  Nothing happens to a later life. */
 void tnd_parameters_core_replica_gone(tnd_parameters_core_t *self, uint32_t replica,
                                       tnd_life_t life);

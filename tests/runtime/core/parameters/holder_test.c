@@ -359,6 +359,19 @@ Test(parameters, a_life_that_is_over_gets_nothing_also_if_it_speaks)
     cr_expect_str_eq(effects(), "deal 2 to 0.20");
 }
 
+/*  The next life ended before the holder heard of it. */
+Test(parameters, the_word_of_a_death_takes_the_steps_of_the_lives_before)
+{
+    make(2, 1, TND_PARAMETERS_STEPS, 4);
+    begin(2);
+    (void)effects();
+    tnd_parameters_core_replica_away(core, 0);
+    tnd_parameters_core_replica_gone(core, 0, 20);
+    cr_expect_str_eq(effects(), "redo 0");
+    tnd_parameters_core_rewind(core, 2, 0);
+    cr_expect_str_eq(effects(), "held 0, deal 0 to 1.11, deal 1 to 1.11");
+}
+
 Test(parameters, the_late_word_of_a_death_takes_nothing_from_the_next_life)
 {
     make(1, 1, TND_PARAMETERS_STEPS, 4);
