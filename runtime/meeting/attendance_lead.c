@@ -174,7 +174,7 @@ static tnd_meeting_end_t take_arrival(tnd_attendance_t *self, tnd_roster_t *rost
         return end;
     bool asks = arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_is_attendee(arrival->peer);
     if (asks && arrival->msg.note.number == TND_ROSTER_HAS_LIST)
-        (void)tnd_roster_leave(roster, arrival->peer);
+        tnd_roster_told(roster, arrival->peer);
     else if (asks && arrival->msg.note.number == TND_ROSTER_IS_ENDED)
         end = take_end(self, roster, arrival);
     else if (asks)
@@ -221,6 +221,9 @@ static void deliver(tnd_attendance_t *self, tnd_roster_t *roster)
         else if (tnd_hub_wait(self->hub, waits ? until : self->return_ns) != TND_OK)
             break;
     }
+    for (uint32_t r = 1; r < roster->own.size && self->liveness != NULL; r++)
+        if (tnd_roster_is_doubtful(roster, r))
+            tnd_liveness_doubt(self->liveness, r);
 }
 
 /*  Tells a process that comes now.  Whether one did. */

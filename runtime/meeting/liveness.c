@@ -32,6 +32,7 @@ struct tnd_liveness {
     int idle_s, every_s; /* of probes */
     uint32_t size;
     uint32_t *hosts; /* by rank; NO_RANK: it is connected, or not of the run */
+    bool *doubts;    /* by rank */
     connection_t *connections;
     uint32_t count, room;
 };
@@ -106,6 +107,7 @@ tnd_liveness_t *tnd_liveness_listen(const char *address, uint32_t first, uint32_
                              .every_s = seconds / 6 + 1,
                              .size = size,
                              .hosts = tnd_allocate(size, sizeof *self->hosts),
+                             .doubts = tnd_allocate_zeroed(size, sizeof *self->doubts),
                              .room = size + UNKNOWN_MAX};
     self->connections = tnd_allocate(self->room, sizeof *self->connections);
     for (uint32_t rank = 0; rank < size; rank++)
@@ -200,6 +202,25 @@ static void introduce_all(tnd_liveness_t *self)
             drop(self, c);
 }
 
+void tnd_liveness_doubt(tnd_liveness_t *self, uint32_t rank)
+{
+    self->doubts[rank] = true;
+}
+
+/*  The next host of a doubtful process that has no connection, or NO_RANK. */
+static uint32_t settle_doubt(tnd_liveness_t *self)
+{
+    uint32_t host = NO_RANK;
+    for (uint32_t c = 0; c < self->count; c++)
+        if (self->connections[c].rank != NO_RANK)
+            self->doubts[self->connections[c].rank] = false;
+    for (uint32_t rank = 1; rank < self->size && host == NO_RANK; rank++) {
+        host = self->doubts[rank] ? self->hosts[rank] : NO_RANK;
+        self->doubts[rank] = false;
+    }
+    return host;
+}
+
 bool tnd_liveness_ended(tnd_liveness_t *self, uint32_t *host_p)
 {
     char byte;
@@ -214,7 +235,8 @@ bool tnd_liveness_ended(tnd_liveness_t *self, uint32_t *host_p)
         drop(self, c);
         return true;
     }
-    return false;
+    *host_p = settle_doubt(self);
+    return *host_p != NO_RANK;
 }
 
 void tnd_liveness_arrived(tnd_liveness_t *self, uint32_t host)
@@ -291,6 +313,7 @@ void tnd_liveness_destroy(tnd_liveness_t **self_p)
     tnd_liveness_close(self);
     if (self != NULL) {
         free(self->hosts);
+        free(self->doubts);
         free(self->connections);
     }
     free(self);

@@ -25,6 +25,8 @@ tnd_liveness_t *tnd_liveness_listen(const char *address, uint32_t first, uint32_
 void tnd_liveness_invite(const tnd_liveness_t *self, char *text);
 /*  The processes of the run by host. */
 void tnd_liveness_number(tnd_liveness_t *self, const tnd_roster_list_t *list);
+/*  A process was lost while it met the others: unless its connection is there, it has ended. */
+void tnd_liveness_doubt(tnd_liveness_t *self, uint32_t rank);
 /*  The next host whose process has ended.  Returns false if there is none. */
 bool tnd_liveness_ended(tnd_liveness_t *self, uint32_t *host_p);
 /*  The run has connected that host. */

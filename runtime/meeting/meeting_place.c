@@ -380,8 +380,11 @@ static tnd_status_t find_in_network(const char *network, char text[TND_ROSTER_TE
     freeifaddrs(list);
     if (found)
         return TND_OK;
-    return tnd_fail(error, "`network: %.64s`: no interface of this machine is in it; it has %s",
-                    network, others);
+    return tnd_fail(
+        error,
+        "`network: %.64s`: no interface of this machine is in it: write the network of one "
+        "of its addresses, %s",
+        network, others);
 }
 
 /*  Processes of one machine see one another by the same network namespace. */

@@ -25,6 +25,7 @@ typedef struct {
     process_t processes[SIZE][TWINS]; /* rank 0 has none */
     tnd_actor_id_t next;              /* peer */
     uint32_t listed[SIZE];            /* the connection at the end, by rank; 0: not on the list */
+    bool told[SIZE];                  /* it has the list */
     uint64_t now;
 } meeting_t;
 
@@ -82,6 +83,29 @@ static void come(meeting_t *self, uint32_t rank, process_t *process)
     process->taken = taken;
     if (!taken)
         process->peer = 0; /* it ends, and may be started again */
+}
+
+/*  A process on the list has it, and is not looked for any more. */
+static void told(meeting_t *self, uint32_t rank, process_t *process)
+{
+    if (process->peer == 0 || !self->roster.is_closed || self->listed[rank] != process->peer)
+        return;
+    tnd_roster_told(&self->roster, process->peer);
+    self->told[rank] = self->told[rank] || process->taken;
+    process->taken = false;
+    process->peer = 0;
+}
+
+/*  Of the processes on the list rank 0 doubts those that were lost without it, and no others. */
+static void check_doubts(const meeting_t *self)
+{
+    for (uint32_t rank = 1; rank < self->size && self->roster.is_closed; rank++) {
+        bool lost = self->listed[rank] != 0 && !self->told[rank] && present(self, rank) == NULL;
+        if (lost != tnd_roster_is_doubtful(&self->roster, rank))
+            sim_violate(self->sim, "rank %" PRIu32 " %s the list, and is %s", rank,
+                        lost ? "was lost without" : "has or awaits",
+                        lost ? "not doubted" : "doubted");
+    }
 }
 
 /*  A process that another job, or an old file, has led here takes no place. */
@@ -168,9 +192,12 @@ void sim_roster_run(sim_t *sim, uint64_t seed)
             return;
         else if (sim_chance(&self.luck, 20))
             lose(&self, process);
+        else if (sim_chance(&self.luck, 10))
+            told(&self, rank, process);
         else
             come(&self, rank, process);
         close_if_complete(&self);
+        check_doubts(&self);
         /* When the time is over without enough, the leader tells all and ends. */
         if (!self.roster.is_closed && tnd_roster_is_late(&self.roster, self.now))
             return;

@@ -562,7 +562,7 @@ def test_what_has_to_be_written_is_said(folder):
     far = overlay(folder, ", network: 198.51.100.0/24", "insecure: true\n")
     ((got, _, err),) = end(begin([TUNDISH, "run", path, far, "--leader", "198.51.100.1"], by_hand(2)[1:]))
     same(got, 78)
-    holds(err, "`network: 198.51.100.0/24`: no interface of this machine is in it; it has 127.0.0.1")
+    holds(err, "`network: 198.51.100.0/24`: no interface of this machine is in it: write the network of one of its addresses, 127.0.0.1")
     both = folder / "three.yaml"
     both.write_text("hosts:\n  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  node[*]: {actors: [feed]}\n")
     ((got, _, err),) = end(begin([TUNDISH, "run", path, both], by_hand(2)[1:]))

@@ -13,7 +13,8 @@ size_t tnd_roster_bytes(uint32_t size)
 static void seat(tnd_roster_t *self, const tnd_roster_request_t *request, tnd_actor_id_t peer)
 {
     tnd_roster_seat_t *seat = &self->seats[request->process.rank];
-    *seat = (tnd_roster_seat_t){.is_here = true, .peer = peer, .process = request->process};
+    *seat = (tnd_roster_seat_t){
+        .is_here = true, .is_listed = self->is_closed, .peer = peer, .process = request->process};
     memcpy(seat->reached, request->reached, sizeof seat->reached);
 }
 
@@ -99,6 +100,21 @@ bool tnd_roster_leave(tnd_roster_t *self, tnd_actor_id_t peer)
     return was_here;
 }
 
+void tnd_roster_told(tnd_roster_t *self, tnd_actor_id_t peer)
+{
+    for (uint32_t r = 1; r < self->own.size; r++)
+        if (self->seats[r].is_here && self->seats[r].peer == peer) {
+            self->seats[r].is_here = false;
+            self->seats[r].has_list = true;
+        }
+}
+
+bool tnd_roster_is_doubtful(const tnd_roster_t *self, uint32_t rank)
+{
+    const tnd_roster_seat_t *seat = &self->seats[rank];
+    return rank > 0 && seat->is_listed && !seat->is_here && !seat->has_list;
+}
+
 uint32_t tnd_roster_count(const tnd_roster_t *self)
 {
     uint32_t count = 0;
@@ -162,6 +178,7 @@ uint32_t tnd_roster_close(tnd_roster_t *self, tnd_roster_process_t *processes)
             seat->peer = TND_LEADER;
             continue;
         }
+        seat->is_listed = true;
         if (r > 0 && is_loopback(seat->process.address))
             memcpy(seat->process.address, leads, TND_ROSTER_TEXT);
         processes[count++] = seat->process;

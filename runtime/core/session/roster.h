@@ -61,7 +61,8 @@ typedef struct tnd_roster_request {
 
 typedef struct {
     bool is_here;
-    tnd_actor_id_t peer; /* its connection */
+    bool is_listed, has_list; /* the roster was closed with it; and it has said that it knows */
+    tnd_actor_id_t peer;      /* its connection */
     tnd_roster_process_t process;
     char reached[TND_ROSTER_TEXT];
 } tnd_roster_seat_t;
@@ -98,8 +99,12 @@ tnd_roster_verdict_t tnd_roster_come(tnd_roster_t *self, const tnd_roster_reques
 /*  The same once the run is under way, of which `own` is what rank 0 has said: never TAKEN. */
 tnd_roster_verdict_t tnd_roster_come_late(const tnd_roster_request_t *own,
                                           const tnd_roster_request_t *request);
-/*  The connection of a process is lost, or it has the list.  Returns whether it was here. */
+/*  The connection of a process is lost.  Returns whether it was here. */
 bool tnd_roster_leave(tnd_roster_t *self, tnd_actor_id_t peer);
+/*  A process has the list, and waits no longer. */
+void tnd_roster_told(tnd_roster_t *self, tnd_actor_id_t peer);
+/*  Whether a process is on the list and was lost before it has said that it has it. */
+bool tnd_roster_is_doubtful(const tnd_roster_t *self, uint32_t rank);
 
 /*  Whether the roster can be closed now. */
 bool tnd_roster_is_complete(const tnd_roster_t *self, uint64_t now);

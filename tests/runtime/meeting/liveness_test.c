@@ -97,6 +97,22 @@ Test(liveness, a_host_that_is_connected_is_watched_no_longer)
     end(&self);
 }
 
+Test(liveness, a_process_that_was_lost_while_it_met_has_ended_unless_it_is_connected)
+{
+    met_t self = {.leader = tnd_liveness_listen("127.0.0.1", 0, 0, SIZE, 10 * second_ns)};
+    uint32_t host;
+    tnd_liveness_invite(self.leader, self.invitation);
+    tnd_liveness_number(self.leader, &list);
+    self.others[3] = tnd_liveness_connect("127.0.0.1", 3, self.invitation);
+    cr_assert_not_null(self.others[3]);
+    for (uint32_t rank = 1; rank < SIZE; rank++) /* rank 1 is not of the run */
+        tnd_liveness_doubt(self.leader, rank);
+    cr_assert(tnd_liveness_ended(self.leader, &host));
+    cr_assert_eq(host, 1);
+    cr_assert_not(tnd_liveness_ended(self.leader, &host));
+    end(&self);
+}
+
 Test(liveness, a_connection_with_another_number_or_rank_tells_nothing)
 {
     met_t self = meet();

@@ -55,6 +55,39 @@ Test(roster, once_the_run_is_under_way_each_that_comes_is_late_or_of_another_one
     cr_assert_eq(tnd_roster_come_late(&own, &late), TND_ROSTER_LATE);
 }
 
+Test(roster, one_that_is_lost_before_it_has_the_list_is_doubtful)
+{
+    tnd_roster_process_t processes[SIZE];
+    cr_assert_eq(come(1, 1), TND_ROSTER_TAKEN);
+    cr_assert_eq(come(2, 2), TND_ROSTER_TAKEN);
+    cr_assert_eq(come(3, 3), TND_ROSTER_TAKEN);
+    cr_assert_eq(tnd_roster_close(&roster, processes), SIZE);
+    for (uint32_t rank = 0; rank < SIZE; rank++)
+        cr_expect_not(tnd_roster_is_doubtful(&roster, rank), "rank %u waits", rank);
+    tnd_roster_told(&roster, 1);
+    cr_assert(tnd_roster_leave(&roster, 2));
+    cr_assert(tnd_roster_leave(&roster, 3));
+    cr_assert_eq(come(3, 3), TND_ROSTER_TAKEN, "it comes again for the list");
+    cr_expect_not(tnd_roster_is_doubtful(&roster, 1));
+    cr_expect(tnd_roster_is_doubtful(&roster, 2));
+    cr_expect_not(tnd_roster_is_doubtful(&roster, 3));
+    tnd_roster_told(&roster, 3);
+    cr_expect_not(tnd_roster_is_doubtful(&roster, 3));
+    cr_expect_eq(tnd_roster_count(&roster), 0);
+}
+
+Test(roster, one_that_was_left_out_is_not_doubtful)
+{
+    tnd_roster_process_t processes[SIZE];
+    roster.rest_count = SIZE, roster.least = 2;
+    cr_assert_eq(come(1, 1), TND_ROSTER_TAKEN);
+    cr_assert_eq(come(2, 2), TND_ROSTER_TAKEN);
+    cr_assert(tnd_roster_leave(&roster, 2));
+    cr_assert_eq(tnd_roster_close(&roster, processes), 2);
+    cr_expect_not(tnd_roster_is_doubtful(&roster, 2));
+    cr_expect_not(tnd_roster_is_doubtful(&roster, 3));
+}
+
 Test(roster, a_process_that_cannot_take_part_ends_the_meeting_unless_it_can_be_spared)
 {
     tnd_roster_request_t bad = process(2, "10.0.0.9");
