@@ -108,7 +108,7 @@ def paste(place, block):
     *before, last = re.findall(r"^\$ (.*)$", block, re.M)
     script = "set -eu\n{\n" + "\n".join(before) + f"\n}} >&2\n{last}\n"
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PKG_CONFIG", "PYTHON", "VIRTUAL"))}
-    done = subprocess.run(["bash", "-c", script], cwd=place, capture_output=True, text=True, timeout=100,
+    done = subprocess.run(["bash", "-c", script], cwd=place, capture_output=True, text=True, timeout=250,
                           env={**env, "HOME": str(place.parent), "PATH": "/usr/bin:/bin"})
     same(done.returncode, 0, done.stderr)
     return done.stdout
