@@ -271,7 +271,8 @@ def main():
     except Wrong as wrong:
         return refuse(channel, describe_wrong(setup["call"], wrong))
     channel.send(struct.pack("<Q", OK) + f"{interpreter()}, NumPy {numpy.__version__}".encode())
-    return answer_calls(channel, memory, function)
+    with contextlib.suppress(ConnectionError):  # the process that started this one was killed
+        answer_calls(channel, memory, function)
 
 
 def answer_calls(channel, memory, function):

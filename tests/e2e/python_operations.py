@@ -356,7 +356,8 @@ def test_interpreters_end_with_their_process(folder):
     for pid in pids:  # if memory runs out, they end before the run does
         assert int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()) == 500
     run.kill()
-    run.communicate()
+    printed = run.communicate()[0]  # and what they print
+    assert "Traceback" not in printed, printed
     until(lambda: "they still run", lambda: not any(alive(pid) for pid in pids))
 
 
