@@ -132,11 +132,21 @@ def download_sources(build):
     (build.sources / "apt.conf").write_text(
         f'Dir::Etc::sourcelist "{build.sources}/apt.list";\nDir::Etc::sourceparts "-";\nDir::State::lists "{lists}";\n'
         f'Dir::Cache "{build.sources}/cache";\nAPT::Sandbox::User "";\n')
-    if not all(list(packages.glob(f"{library.source}_*.dsc")) for library in LIBRARIES):
+    def missing():
+        return [library.source for library in LIBRARIES if not list(packages.glob(f"{library.source}_*.dsc"))]
+
+    def download(*sources):
+        build.call("apt-get", "-q", "source", "--download-only", "--only-source", *sources, cwd=packages, log="download")
+
+    if missing():
         say(f"downloads {len(LIBRARIES)} source packages of Debian {SUITE} (20 MB) from {MIRROR}")
         build.call("apt-get", "-q", "update", log="download")
-        build.call("apt-get", "-q", "source", "--download-only", "--only-source",
-                   *(library.source for library in LIBRARIES), cwd=packages, log="download")
+        try:
+            download(*missing())
+        except Failure:
+            for source in missing():  # a mirror may list an update before it has its files
+                say(f"takes {source} without its last updates, which cannot be downloaded: see {build.folder}/download.log")
+                download(f"{source}/{SUITE}")
     return {library.source: max(packages.glob(f"{library.source}_*.dsc")) for library in LIBRARIES}
 
 
