@@ -320,7 +320,7 @@ Test(places, lists_that_cannot_be_used_are_refused_with_a_suggestion)
     tnd_places_fault_t fault;
     tnd_place_list_t inside = {
         .count = 3,
-        .maps = {{.kind = TND_PLACE_PART, .part = {.of = {4, 1}, .parts = 2}},
+        .maps = {{.kind = TND_PLACE_PART, .part = {.of = {4, 1}, .parts = 2, .chosen = 1}},
                  {.kind = TND_PLACE_INTERLEAVE, .interleave = {.cycle = 2, .block = 1}},
                  {.kind = TND_PLACE_UNBATCH, .unbatch = 2}}};
     cr_assert(!tnd_places_check(&inside, 9, &fault),
