@@ -112,8 +112,11 @@ static void read_parts(const char *words)
     for (uint32_t p = 0; p < parts.rows.parts; p++) {
         tnd_row_finder_t finder;
         uint64_t *before = tnd_allocate(tnd_row_finder_bytes(parts.rows.rows, parts.rows.parts), 1);
-        tnd_row_finder_init(&finder, &parts.rows, p, before);
+        tnd_row_finder_init(&finder, &parts.rows, 1U << p, before);
         for (uint64_t i = 0; i < parts.counts[p]; i++)
+            assert(tnd_row_finder_row(&finder, i) < parts.rows.rows);
+        tnd_row_finder_init(&finder, &parts.rows, ((1U << parts.rows.parts) - 1) ^ 1U << p, before);
+        for (uint64_t i = 0; i < parts.rows.rows - parts.counts[p]; i++)
             assert(tnd_row_finder_row(&finder, i) < parts.rows.rows);
         sum += parts.counts[p];
         free(before);
