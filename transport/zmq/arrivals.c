@@ -78,9 +78,10 @@ static bool take_parts(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_connection
     tnd_msg_t msg;
     tnd_wire_form_t form;
     tnd_error_t error;
-    if (peer != NULL && count == 1 &&
-        tnd_peer_memory_is_note(zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]))) {
-        if (take_note(peer, &parts[0], &error) != TND_OK)
+    if (count == 1 && tnd_peer_memory_is_note(zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0])) &&
+        (peer != NULL || zmq_msg_size(&parts[0]) == TND_PEER_NOTE_BYTES)) {
+        /* Without a peer it is late, as other messages of a connection that was given up are. */
+        if (peer != NULL && take_note(peer, &parts[0], &error) != TND_OK)
             tnd_connections_violated(&self->peers, peer, error.text, self->now);
         return false;
     }

@@ -11,6 +11,7 @@
 #include "tests/conformance/hub_sites.h"
 #include "transport/wire.h"
 #include "transport/zmq/context.h"
+#include "transport/zmq/peer_memory.h"
 
 enum { READER, LIAR = 3, PARTIES, VISITS = 600, ROWS = 4, SAID_MAX = 5, SLOT_BYTES = 64 << 10 };
 
@@ -450,6 +451,33 @@ Test(hostile, invalid_hellos_are_refused_by_name_and_the_peers_that_they_name_st
     cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME);
     leave(self);
     run_until(&self->join, &self->worker, &self->join.losts, 2);
+    part(&self->stage, &self->join, &self->worker);
+}
+
+/*  A note about shared memory is late if its connection was given up: it is dropped, as other messages are,
+ *  and not rejected.  A frame of another size that begins as one is. */
+Test(hostile, a_late_note_about_memory_is_dropped)
+{
+    static scene_t scene;
+    scene_t *self = &scene;
+    const uint8_t note[TND_PEER_NOTE_BYTES] = {'M'};
+    char why[256];
+    cr_assert(tnd_peer_memory_is_note(note, sizeof note));
+    stage_open(&self->stage);
+    site_open_patient(&self->join, &self->stage, JOIN, HONEST_LIFE, DEADLINE_NS);
+    site_open_patient(&self->worker, &self->stage, WORKER, HONEST_LIFE, DEADLINE_NS);
+    site_bind(&self->join, &self->stage.terms);
+    come(self);
+    tnd_msg_t hello = hello_of(self, LIAR);
+    cr_assert_eq(zmq_send(self->socket, note, sizeof note, 0), (int)sizeof note);
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME, "%s", why);
+    cr_assert_eq(self->join.refusals, 0);
+    leave(self);
+    come(self);
+    cr_assert_eq(zmq_send(self->socket, note, sizeof note - 1, 0), (int)sizeof note - 1);
+    run_until(&self->join, &self->worker, &self->join.refusals, 1);
+    leave(self);
     part(&self->stage, &self->join, &self->worker);
 }
 
