@@ -49,7 +49,8 @@ static const sim_role_t *role_of(const sim_t *self, uint32_t id)
     static const sim_role_t *const roles[] = {
         [TND_ROLE_READER] = &sim_reader,       [TND_ROLE_CACHE] = &sim_cache,
         [TND_ROLE_WORKER] = &sim_preprocessor, [TND_ROLE_JOIN] = &sim_batcher,
-        [TND_ROLE_FEEDER] = &sim_feeder,       [TND_ROLE_REDUCER] = &sim_reducer};
+        [TND_ROLE_FEEDER] = &sim_feeder,       [TND_ROLE_REDUCER] = &sim_reducer,
+        [TND_ROLE_REPLICA] = &sim_replica,     [TND_ROLE_PARAMETERS] = &sim_holder};
     return roles[self->actors[id].role];
 }
 
@@ -195,6 +196,10 @@ uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t id)
         return tnd_batcher_core_blocked_on(machine);
     case TND_ROLE_FEEDER:
         return tnd_feeder_core_blocked_on(machine);
+    case TND_ROLE_REPLICA:
+        return sim_replica_blocked_on(&self->actors[id]);
+    case TND_ROLE_PARAMETERS:
+        return sim_holder_blocked_on(&self->actors[id]);
     default:
         return tnd_reducer_core_blocked_on(machine);
     }

@@ -185,8 +185,9 @@ static void *create(sim_t *self, uint32_t id)
         .size = plan->size,
         .made_ragged = plan->made_ragged,
         .batch_ragged = plan->batch_ragged,
-        .replicas = plan->replicas,
+        .replicas = plan->dealt > 0 ? plan->dealt : plan->replicas,
         .feeders = self->feeder_of,
+        .deal_window = plan->deal_window,
         .split = plan->split,
         .feed = plan->feed,
         .remainder = plan->remainder,
@@ -212,7 +213,7 @@ static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
     sim_actor_t *actor = &self->actors[id];
     uint32_t role = self->actors[peer].role;
-    if (role == TND_ROLE_FEEDER)
+    if (role == TND_ROLE_FEEDER || role == TND_ROLE_REPLICA)
         tnd_batcher_core_feeder_up(actor->machine, peer,
                                    self->links[self->link_of[id][peer] - 1].end[1].birth);
     else if (role == TND_ROLE_WORKER)
@@ -226,7 +227,7 @@ static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 
 static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
-    if (self->actors[peer].role == TND_ROLE_FEEDER)
+    if (self->actors[peer].role == TND_ROLE_FEEDER || self->actors[peer].role == TND_ROLE_REPLICA)
         tnd_batcher_core_feeder_lost(self->actors[id].machine, peer);
 }
 

@@ -48,6 +48,10 @@ static uint32_t payloads_most(const sim_t *self, const sim_actor_t *actor)
         return tnd_order_used_blocks(tnd_batcher_core_order(actor->machine));
     case TND_ROLE_CACHE:
         return tnd_cache_core_held(actor->machine);
+    case TND_ROLE_REPLICA: /* parameters and gradients of each slot */
+        return 2 * SIM_REPLICAS * (self->plan.depth + 1);
+    case TND_ROLE_PARAMETERS:
+        return self->plan.deal_window;
     case TND_ROLE_REDUCER:
         return 2 * (SIM_DEPTH + 1) * SIM_REDUCTIONS * (self->plan.replicas + 1);
     default:
@@ -84,11 +88,11 @@ void sim_check_all(sim_t *self)
             sim_check_actor(self, id);
 }
 
-static void print_rows(const sim_slot_t *slot, uint32_t place, uint32_t replica)
+void sim_print_rows(uint64_t step, uint32_t replica, const uint64_t *ids, uint32_t count)
 {
-    printf("{\"step\":%" PRIu64 ",\"replica\":%u,\"rows\":[", slot->step, replica);
-    for (uint32_t i = 0; i < slot->count[place]; i++) {
-        uint64_t id = slot->ids[place][i];
+    printf("{\"step\":%" PRIu64 ",\"replica\":%u,\"rows\":[", step, replica);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t id = ids[i];
         printf("%s[%u,%u,%u,%u]", i ? "," : "", (unsigned)(id >> 56), (unsigned)(id >> 48 & 255),
                (unsigned)(id >> 8 & 0xffffffff), (unsigned)(id & 255));
     }
@@ -129,7 +133,7 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
         uint32_t offset = step->offset[replica], count = step->count[replica];
         const uint64_t *ids = self->reference.ids + step->first + offset;
         if (self->print_rows && self->chain == 0)
-            print_rows(slot, r, replica);
+            sim_print_rows(slot->step, replica, slot->ids[r], slot->count[r]);
         if (slot->count[r] != count) {
             sim_violate(self, "step %" PRIu64 " gives replica %u %u rows instead of %u", number,
                         replica, slot->count[r], count);
@@ -355,6 +359,8 @@ void sim_check_end(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
     uint64_t steps = self->reference.step_count, booked = self->booked - self->base;
+    if (self->held != NULL && !self->leader_dead && !self->feeder_dead)
+        sim_parameters_check_end(self);
     if (self->checkpoint != NULL && self->closed && !self->leader_dead && !self->feeder_dead)
         sim_checkpoint_check(self);
     bool cut = steps_max_of(self) <= steps;

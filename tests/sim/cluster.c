@@ -174,7 +174,8 @@ static void run_session(sim_t *self)
         sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->run.session));
     if (self->feeder_dead && state == TND_LEADER_CORE_FAILED &&
         tnd_leader_core_cause(self->run.session) != TND_LEADER_CORE_TOLD &&
-        !strstr(tnd_leader_core_why(self->run.session), "feed."))
+        !strstr(tnd_leader_core_why(self->run.session), "feed.") &&
+        !strstr(tnd_leader_core_why(self->run.session), "hold."))
         sim_violate(self, "a feeder died, but the run says: %s",
                     tnd_leader_core_why(self->run.session));
     if (state == TND_LEADER_CORE_DONE)
@@ -217,6 +218,9 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     self->validation.made = TND_UNKNOWN;
     self->base = 0;
     self->ends_at = sim_validations_end(self);
+    self->held = NULL;
+    if (self->plan.dealt > 0)
+        sim_parameters_make(self);
     sim_roster_run(self, seed);
     if (!self->violation[0])
         sim_resumptions_run(self, seed);

@@ -314,6 +314,7 @@ typedef struct {
     uint64_t doubled;          /* blocks that came twice */
     uint64_t starts, left_out; /* of runs that lost a host; processes that such a start left out */
     uint64_t pushes, redone;   /* applied to parameters; steps whose rows a dead replica had */
+    uint64_t dealt;            /* steps that replicas of a holder have run */
     uint64_t syncs;            /* rounds without rows to which feeders posted */
     uint64_t ended_early;      /* processes that died before they were connected */
     uint64_t faults[SIM_FAULT_KINDS];
@@ -373,6 +374,7 @@ struct sim {
     uint64_t base;               /* steps before the stream was fed for the first time, or again */
     tnd_validation_t validation; /* of the first chain */
     bool validates;              /* the chain rests for it */
+    struct sim_parameters *held; /* of a holder; NULL: there is none */
     tnd_best_t best;             /* of those so far, with those of earlier sessions */
     uint64_t best_kept; /* the steps before the checkpoint that has to stay; 0: none has to */
     uint64_t ends_at;   /* the step after which the run ends for lack of better ones; TND_UNKNOWN */
@@ -576,7 +578,7 @@ typedef struct {
     void (*end)(sim_t *self, uint32_t actor); /* its process continues; NULL: nothing to do */
 } sim_role_t;
 extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, sim_reducer,
-    sim_cache;
+    sim_cache, sim_holder, sim_replica;
 
 /*  Ends the block before the first position that does not fit its budget, or earlier.  `made`: rows
  *  are counted at their size as made, else as read. */
@@ -600,6 +602,17 @@ uint64_t sim_sync_root(const sim_plan_t *plan, uint64_t step, uint32_t slot);
 bool sim_sync_holds(const sim_t *self, uint32_t feeder, uint64_t step);
 bool sim_sync_begins(sim_t *self, uint32_t feeder);
 void sim_sync_goes_on(sim_t *self, uint32_t feeder);
+/*  holder.c: what pushes have made, over all sessions: the run begins, a holder begins, a session has ended
+ *  well; a holder sends MODEL; the steps that it has started; what it waits for. */
+void sim_parameters_make(sim_t *self);
+void sim_parameters_begin(sim_t *self);
+void sim_parameters_check_end(sim_t *self);
+void sim_holder_model(sim_t *self, uint32_t holder);
+uint64_t sim_holder_started(const sim_actor_t *holder);
+uint32_t sim_holder_blocked_on(const sim_actor_t *holder);
+/*  replica.c: the step that runs has ended; what an actor with replicas waits for. */
+void sim_replica_device(sim_t *self, uint32_t actor);
+uint32_t sim_replica_blocked_on(const sim_actor_t *actor);
 /*  device.c: a slot has the rows of the next step; they were copied; whether that step may start; it
  *  was put on the device; the device has done it, or never will; a step that ended is committed;
  *  the slot gets memory for another step; a program releases rows. */
@@ -753,6 +766,7 @@ void sim_check_all(sim_t *self);
 void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor);
 void sim_check_step(sim_t *self, uint32_t feeder, const sim_slot_t *slot);
 void sim_check_end(sim_t *self);
+void sim_print_rows(uint64_t step, uint32_t replica, const uint64_t *ids, uint32_t count);
 uint64_t sim_root(sim_t *self, uint64_t step, uint32_t slot);
 void sim_explain(sim_t *self);
 

@@ -10,13 +10,15 @@
 
 enum { PORTS_OF_A_HOST = 64, USE_ORDER = 800 };
 
-/*  A reader and a reducer have one bound port; a join has one for workers and one for feeders, a
+/*  A reader, a reducer and a holder of parameters have one bound port; a join has one for workers and one for feeders, a
  *  cache one for actors before it and one for those after it. */
 static uint32_t bound_ports(const sim_actor_t *actor)
 {
-    return actor->role == TND_ROLE_JOIN || actor->role == TND_ROLE_CACHE       ? 2
-           : actor->role == TND_ROLE_READER || actor->role == TND_ROLE_REDUCER ? 1
-                                                                               : 0;
+    return actor->role == TND_ROLE_JOIN || actor->role == TND_ROLE_CACHE ? 2
+           : actor->role == TND_ROLE_READER || actor->role == TND_ROLE_REDUCER ||
+                   actor->role == TND_ROLE_PARAMETERS
+               ? 1
+               : 0;
 }
 
 void sim_endpoints_plan(sim_t *self)
@@ -27,7 +29,8 @@ void sim_endpoints_plan(sim_t *self)
     for (uint32_t i = 0; i < self->link_count; i++) {
         sim_link_t *link = &self->links[i];
         if (link->actor[0] != SIM_NONE && self->actors[link->actor[1]].role == TND_ROLE_JOIN)
-            link->port = self->actors[link->actor[0]].role == TND_ROLE_FEEDER;
+            link->port = self->actors[link->actor[0]].role == TND_ROLE_FEEDER ||
+                         self->actors[link->actor[0]].role == TND_ROLE_REPLICA;
         if (link->actor[0] != SIM_NONE && self->actors[link->actor[1]].role == TND_ROLE_CACHE)
             link->port =
                 self->actors[link->actor[0]].role == TND_ROLE_JOIN || self->plan.cache_first;

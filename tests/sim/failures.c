@@ -48,7 +48,8 @@ static bool lanes_report(const sim_t *self)
 static uint64_t told_by_all(const sim_t *self)
 {
     uint64_t told = TND_UNKNOWN;
-    for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
+    uint32_t end, first = sim_plan_committers(&self->plan, &end);
+    for (uint32_t id = first; id < end; id++)
         if (self->actors[id].told < told)
             told = self->actors[id].told;
     return told;

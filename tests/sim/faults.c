@@ -323,7 +323,7 @@ static bool crash(sim_t *self, tnd_role_t role)
     if (id == SIM_NONE || self->hosts[self->actors[id].host].paused ||
         blames_row(&self->actors[id]))
         return false;
-    if (role == TND_ROLE_FEEDER) {
+    if (role == TND_ROLE_FEEDER || role == TND_ROLE_REPLICA || role == TND_ROLE_PARAMETERS) {
         self->feeder_dead = true;
         self->over = self->over || self->closing;
     }
@@ -485,7 +485,9 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
                            : kind == SIM_CRASH_JOIN   ? TND_ROLE_JOIN
                                                       : TND_ROLE_REDUCER);
     case SIM_CRASH_FEEDER:
-        return crash(self, TND_ROLE_FEEDER);
+        return crash(self, plan->dealt == 0       ? TND_ROLE_FEEDER
+                           : sim_chance(luck, 50) ? TND_ROLE_REPLICA
+                                                  : TND_ROLE_PARAMETERS);
     case SIM_CRASH_PROCESS:
         *lasts = sim_between(luck, 1, 300) * ms;
         return kill_process(self, any_host(self, sim_process_is_soft), *lasts);

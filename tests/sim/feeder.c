@@ -170,6 +170,10 @@ static void learn(sim_t *self, uint32_t id, sim_actor_t *actor, sim_slot_t *slot
 void sim_feeder_device(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
+    if (actor->role == TND_ROLE_REPLICA) {
+        sim_replica_device(self, id);
+        return;
+    }
     if (actor->device_syncs) {
         sim_sync_goes_on(self, id);
         return;

@@ -17,8 +17,9 @@ void sim_leader_finish(sim_t *self)
         self->over = true;
         return;
     }
+    uint32_t end, committer = sim_plan_committers(plan, &end);
     bool all = self->checkpoint != NULL || plan->repeats;
-    if (tnd_leader_core_awaits_model(self->run.session, all ? TND_NOBODY : plan->first_feeder))
+    if (tnd_leader_core_awaits_model(self->run.session, all ? TND_NOBODY : committer))
         return;
     if (self->checkpoint != NULL && !self->closed)
         sim_checkpoint_end(self);
@@ -104,6 +105,11 @@ static void greet_leader(sim_t *self, uint32_t h)
     sim_start_greet(self, h);
     sim_lives_forget(self, h);
     sim_signals_greet(self, h);
+    if (self->plan.dealt > 0) {
+        if (self->actors[self->plan.reducer].host == h && self->actors[self->plan.reducer].over)
+            sim_holder_model(self, self->plan.reducer);
+        return;
+    }
     for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++) {
         const sim_actor_t *feeder = &self->actors[id];
         if (feeder->host == h && feeder->over)
@@ -395,25 +401,25 @@ void sim_leader_lose(sim_t *self)
 void sim_leader_start(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
-    tnd_leader_core_config_t config = {.members = plan->members,
-                                       .member_count = plan->member_count,
-                                       .hosts = self->host_names,
-                                       .host_count = plan->hosts,
-                                       .host_flags = self->host_flags,
-                                       .lanes = plan->lanes,
-                                       .lanes_alike = plan->feed == TND_FEED_PIECES,
-                                       .start_timeout_ns = plan->start_timeout_ns,
-                                       .hung_after_ns = plan->hung_after_ns,
-                                       .restart_timeout_ns = 3 * plan->dead_after_ns,
-                                       .settle_ns = sim_failure_settle_ns(self),
-                                       .steps_open_max = plan->unbooked_most + SIM_DEPTH + 2,
-                                       .steps_max = self->chain == 0 && tnd_best_ends(&self->best)
-                                                        ? self->from.step
-                                                        : plan->steps_max,
-                                       .restarts = {.max = 1000,
-                                                    .first_ns = 1000 * 1000,
-                                                    .most_ns = 100 * 1000 * 1000,
-                                                    .calm_ns = 50 * 1000 * 1000}};
+    tnd_leader_core_config_t config = {
+        .members = plan->members,
+        .member_count = plan->member_count,
+        .hosts = self->host_names,
+        .host_count = plan->hosts,
+        .host_flags = self->host_flags,
+        .lanes = plan->lanes,
+        .lanes_alike = plan->feed == TND_FEED_PIECES,
+        .start_timeout_ns = plan->start_timeout_ns,
+        .hung_after_ns = plan->hung_after_ns,
+        .restart_timeout_ns = 3 * plan->dead_after_ns,
+        .settle_ns = sim_failure_settle_ns(self),
+        .steps_open_max = plan->unbooked_most + plan->deal_window + SIM_DEPTH + 2,
+        .steps_max =
+            self->chain == 0 && tnd_best_ends(&self->best) ? self->from.step : plan->steps_max,
+        .restarts = {.max = 1000,
+                     .first_ns = 1000 * 1000,
+                     .most_ns = 100 * 1000 * 1000,
+                     .calm_ns = 50 * 1000 * 1000}};
     if (self->chain == 1 && plan->repeats) {
         config.generation = tnd_leader_core_generation(self->run.session);
         config.cuts = tnd_leader_core_cuts(self->run.session);

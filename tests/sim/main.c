@@ -240,7 +240,8 @@ static void print_summary(const job_t *all, double seconds)
         "validations", "given_up", "last_steps",  "resumed", "silences",
         "transfers",   "strays",   "replaced",    "hangs",   "signals",
         "joins",       "openings", "stalls",      "doubled", "starts",
-        "left_out",    "pushes",   "redone",      "syncs",   "ended_early"};
+        "left_out",    "pushes",   "redone",      "dealt",   "syncs",
+        "ended_early"};
     enum { NAMES = sizeof names / sizeof *names };
     _Static_assert((NAMES + SIM_FAULT_KINDS) * sizeof(uint64_t) == sizeof(sim_counts_t),
                    "each count has a name");

@@ -41,7 +41,10 @@ static bool connects(const sim_plan_t *plan, tnd_role_t to, tnd_role_t from)
     case TND_ROLE_CACHE: /* workers connect to both of their ends */
         return to == (works ? TND_ROLE_WORKER : TND_ROLE_JOIN) || (to == TND_ROLE_JOIN && last);
     case TND_ROLE_JOIN:
-        return (to == TND_ROLE_WORKER && works && !last) || to == TND_ROLE_FEEDER;
+        return (to == TND_ROLE_WORKER && works && !last) || to == TND_ROLE_FEEDER ||
+               to == TND_ROLE_REPLICA;
+    case TND_ROLE_PARAMETERS:
+        return to == TND_ROLE_REPLICA;
     case TND_ROLE_REDUCER:
         return to == TND_ROLE_FEEDER;
     default:
@@ -65,7 +68,8 @@ void sim_links_plan(sim_t *self)
             const tnd_member_t *to = &plan->members[a], *from = &plan->members[b];
             bool same = to->role == TND_ROLE_WORKER ? sim_plan_serves(plan, to->host, from->lane)
                                                     : to->lane == from->lane;
-            if (connects(plan, to->role, from->role) && (same || to->role == TND_ROLE_FEEDER))
+            bool feeds = to->role == TND_ROLE_FEEDER || to->role == TND_ROLE_REPLICA;
+            if (connects(plan, to->role, from->role) && (same || feeds))
                 add(self, a, b);
         }
 }
@@ -131,7 +135,7 @@ static uint64_t lag(const sim_t *self, const sim_link_t *link, uint32_t side)
 static bool carries_rows(const tnd_msg_t *msg)
 {
     return msg->kind == TND_MSG_BLOCK || msg->kind == TND_MSG_SLICE || msg->kind == TND_MSG_POST ||
-           msg->kind == TND_MSG_RESULT;
+           msg->kind == TND_MSG_RESULT || msg->kind == TND_MSG_SERVE || msg->kind == TND_MSG_PUSH;
 }
 
 /*  Whether bytes arrive at that side at that time, on the connection of its end. */

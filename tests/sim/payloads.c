@@ -88,7 +88,7 @@ void sim_free_msg(sim_t *self, tnd_msg_t *msg)
 {
     tnd_msg_kind_t kind = msg->kind;
     if (kind == TND_MSG_BLOCK || kind == TND_MSG_SLICE || kind == TND_MSG_POST ||
-        kind == TND_MSG_RESULT)
+        kind == TND_MSG_RESULT || kind == TND_MSG_SERVE || kind == TND_MSG_PUSH)
         sim_free(self, *tnd_msg_payload(msg), SIM_FLYING);
 }
 

@@ -18,7 +18,8 @@ enum {
     USE_REWINDS = 40,
     USE_VALIDATION,
     USE_FEED,
-    USE_SYNCS
+    USE_SYNCS,
+    USE_DEALT
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -180,6 +181,21 @@ static void draw_feed(sim_plan_t *self)
     }
 }
 
+/*  As a parameter server: the rows of a batch are not split. */
+static void draw_dealt(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_DEALT);
+    if (self->reductions > 0 || self->finishes || self->feed != TND_FEED_TOGETHER ||
+        !sim_chance(&random, 30))
+        return;
+    self->dealt = self->replicas;
+    self->replicas = 1;
+    self->deal_window = sim_between(&random, 8, 40);
+    self->arrival = sim_chance(&random, 40);
+    self->staleness =
+        self->arrival && sim_chance(&random, 40) ? TND_UNKNOWN : sim_below(&random, 7);
+}
+
 static void draw_graph(sim_plan_t *self)
 {
     static const uint32_t lane_counts[] = {1, 1, 1, 2, 2, 3, 4, 5, 8};
@@ -227,6 +243,7 @@ static void draw_graph(sim_plan_t *self)
     self->finishes = sim_hash(self->seed, USE_FINISH) % 100 < 16;
     if (self->finishes && sim_hash(self->seed, USE_FINISH + 64) % 100 < 60)
         self->reductions = 0;
+    draw_dealt(self);
 }
 
 /*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows
@@ -267,6 +284,12 @@ bool sim_plan_serves(const sim_plan_t *self, uint32_t host, uint32_t lane)
     return !beside;
 }
 
+/*  The replicas that feeders carry. */
+static uint32_t carried(const sim_plan_t *self)
+{
+    return self->dealt > 0 ? self->dealt : self->replicas;
+}
+
 static void draw_members(sim_plan_t *self, sim_random_t *random)
 {
     bool pool = self->hosts > 1 && self->operations && sim_chance(random, 60);
@@ -301,15 +324,18 @@ static void draw_members(sim_plan_t *self, sim_random_t *random)
     self->first_feeder = self->member_count;
     for (uint32_t f = 0, next = 0; f < self->feeders; f++) {
         uint32_t left = self->feeders - f - 1;
-        uint32_t most = self->replicas - next - left;
+        uint32_t most = carried(self) - next - left;
         uint32_t replicas = left == 0 ? most : sim_between(random, 1, most);
         self->feeder_first[f] = next;
         self->feeder_replicas[f] = replicas;
         next += replicas;
-        add(self, TND_ROLE_FEEDER, sim_below(random, self->hosts), 0, "feed", f);
+        add(self, self->dealt > 0 ? TND_ROLE_REPLICA : TND_ROLE_FEEDER,
+            sim_below(random, self->hosts), 0, "feed", f);
     }
     self->reducer = self->member_count;
-    if (self->reductions > 0)
+    if (self->dealt > 0)
+        add(self, TND_ROLE_PARAMETERS, sim_below(random, self->hosts), 0, "hold", 0);
+    else if (self->reductions > 0)
         add(self, TND_ROLE_REDUCER, sim_below(random, self->hosts), 0, "mean", 0);
     self->first_cache = self->member_count;
     for (uint32_t l = 0; l < self->lanes && self->cached; l++)
@@ -326,7 +352,7 @@ static void draw_placement(sim_plan_t *self)
     self->hosts = sim_between(&random, 1, SIM_HOSTS);
     self->readers = sim_chance(&random, 30) ? 2 : 1;
     self->workers = self->operations ? sim_between(&random, 1, 7) : 0;
-    self->feeders = sim_between(&random, 1, self->replicas < 3 ? self->replicas : 3);
+    self->feeders = sim_between(&random, 1, carried(self) < 3 ? carried(self) : 3);
     self->known = sim_chance(&random, 60);
     self->eager_end = sim_chance(&random, 60);
     /*  Some hundred blocks per run, whatever the size of the data. */
@@ -453,7 +479,7 @@ static void draw_rogue(sim_plan_t *self)
 /*  Every other seed has checkpoints and is killed until it has resumed a few times. */
 static void draw_checkpoints(sim_plan_t *self)
 {
-    if (self->seed % 2 == 0)
+    if (self->seed % 2 == 0 || self->dealt > 0)
         return;
     sim_random_t random = sim_random(self->seed, USE_KEEP);
     self->keep = sim_between(&random, 1, 3);
@@ -541,7 +567,7 @@ static void draw_devices(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_DEVICES + 16 * (uint64_t)self->session);
     self->hung_feeder = UINT32_MAX;
-    if (sim_hash(self->seed, USE_DEVICES) % 2 == 0)
+    if (self->dealt > 0 || sim_hash(self->seed, USE_DEVICES) % 2 == 0)
         return;
     self->copy_ns = sim_between(&random, 5, 1500) * us;
     self->event_ns = sim_between(&random, 5, 1500) * us;
@@ -558,9 +584,10 @@ static void draw_devices(sim_plan_t *self)
 /*  Where programs end epochs early, the stream is the one that `take` gives. */
 static void draw_rewinds(sim_plan_t *self)
 {
-    self->rewinds = self->take > 0 && !self->span_epochs && self->bucket_count == 0 &&
-                    self->pack_length == 0 && !self->discards && !self->finishes &&
-                    self->rogue == UINT32_MAX && sim_hash(self->seed, USE_REWINDS) % 100 < 60;
+    self->rewinds = self->take > 0 && self->dealt == 0 && !self->span_epochs &&
+                    self->bucket_count == 0 && self->pack_length == 0 && !self->discards &&
+                    !self->finishes && self->rogue == UINT32_MAX &&
+                    sim_hash(self->seed, USE_REWINDS) % 100 < 60;
 }
 
 /*  Steps are few, so that validations are due often. */
@@ -568,7 +595,7 @@ static void draw_validation(sim_plan_t *self)
 {
     uint64_t drawn = sim_hash(self->seed, USE_VALIDATION);
     self->validation.made = TND_UNKNOWN;
-    if (drawn % 100 >= 25)
+    if (drawn % 100 >= 25 || self->dealt > 0)
         return;
     if (drawn % 2 == 0)
         self->validation.steps = 1 + drawn / 100 % 20;
@@ -577,7 +604,7 @@ static void draw_validation(sim_plan_t *self)
     self->best = self->keep > 0 && !self->finishes && drawn / 10000 % 100 < 70;
     if (self->best && self->validation.epochs > 1) {
         self->validation.epochs = 2;
-        self->empties = self->operations && !self->cached && drawn / 100000000 % 2 == 0;
+        self->empties = self->operations && !self->cached;
     }
     self->judge = (tnd_best_t){.least = drawn / 1000000 % 2, .patience = drawn / 2000000 % 4};
 }
@@ -597,7 +624,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
         self->flapper = self->first_worker + sim_hash(seed, USE_FLAPS) % self->workers;
     draw_rogue(self);
     draw_checkpoints(self);
-    self->after = sim_hash(seed, USE_AFTER) % 100 < 24;
+    self->after = self->dealt == 0 && sim_hash(seed, USE_AFTER) % 100 < 24;
     draw_validation(self);
     self->parents = sim_hash(seed, USE_PARENTS) % 100 < 50;
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
@@ -606,7 +633,8 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_preempted(self);
     draw_devices(self);
     draw_rewinds(self);
-    self->repeats = sim_hash(seed, USE_AFTER) % 100 < 12 && self->steps_max == TND_UNKNOWN;
+    self->repeats =
+        self->after && sim_hash(seed, USE_AFTER) % 100 < 12 && self->steps_max == TND_UNKNOWN;
     if (self->repeats) /* what is fed again was fed to its end */
         self->judge.patience = 0;
     self->syncs = self->reductions > 0 && !self->repeats && sim_hash(seed, USE_SYNCS) % 100 < 40;

@@ -86,7 +86,8 @@ typedef struct {
     bool discards, hung_copies; /* hung_copies: not the work of the step, but its copy */
     uint32_t hold_percent, hung_feeder;
     tnd_member_t members[SIM_ACTORS];
-    uint32_t member_count, first_join, first_worker, first_feeder, reducer, first_cache;
+    uint32_t member_count, first_join, first_worker, first_feeder, first_cache;
+    uint32_t reducer; /* or the holder of the parameters */
     char names[SIM_ACTORS][16];
     /* events */
     uint32_t faults;
@@ -111,7 +112,12 @@ typedef struct {
     uint32_t
         rogue; /* the feeder whose replicas post another number of reductions in one step; UINT32_MAX */
     uint64_t rogue_step;
-    bool syncs; /* programs have rounds of reductions without rows */
+    /*  A holder of parameters deals whole batches to so many replicas; 0: batches are split, for
+     *  `replicas`. */
+    uint32_t dealt, deal_window;
+    uint64_t staleness; /* TND_UNKNOWN: unbounded */
+    bool arrival;       /* pushes are applied as they come */
+    bool syncs;         /* programs have rounds of reductions without rows */
     uint32_t rogue_reductions;
 } sim_plan_t;
 
@@ -166,6 +172,13 @@ static inline bool sim_plan_stores(const sim_plan_t *self)
 /*  Bytes of the ragged columns of a row, as an operation made it or as it was read. */
 uint64_t sim_ragged_made(const sim_plan_t *self, uint64_t id);
 uint64_t sim_ragged_read(const sim_plan_t *self, uint64_t id);
+
+/*  The actors that commit steps: from this one to the one before *end_p. */
+static inline uint32_t sim_plan_committers(const sim_plan_t *self, uint32_t *end_p)
+{
+    *end_p = self->dealt > 0 ? self->reducer + 1 : self->reducer;
+    return self->dealt > 0 ? self->reducer : self->first_feeder;
+}
 
 /*  Whether a worker on `host` serves `lane`: one beside readers serves their lanes, others all. */
 bool sim_plan_serves(const sim_plan_t *self, uint32_t host, uint32_t lane);

@@ -52,7 +52,9 @@ void sim_process_tick(sim_t *self, uint32_t h)
 bool sim_process_is_soft(const sim_t *self, uint32_t h)
 {
     bool soft = h > 0;
-    for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
+    uint32_t end;
+    (void)sim_plan_committers(&self->plan, &end);
+    for (uint32_t id = self->plan.first_feeder; id < end; id++)
         soft = soft && self->actors[id].host != h;
     return soft;
 }

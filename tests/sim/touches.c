@@ -107,7 +107,8 @@ static void note(sim_t *self, const sim_touch_t *touch)
     if (touch->verb != TND_TOUCH_RESTART)
         return;
     sim_actor_t *actor = &self->actors[touch->value];
-    if (actor->role == TND_ROLE_FEEDER)
+    if (actor->role == TND_ROLE_FEEDER || actor->role == TND_ROLE_REPLICA ||
+        actor->role == TND_ROLE_PARAMETERS)
         sim_violate(self, "%s is restarted on request", sim_name(self, touch->value));
     actor->asked_life = actor->life;
     actor->asked_at = self->now;
@@ -304,6 +305,13 @@ void sim_touches_forget(sim_t *self, uint32_t host)
             self->actors[id].asked_life = 0;
 }
 
+static uint64_t started_of(const sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    return self->plan.dealt > 0 ? sim_holder_started(actor)
+                                : tnd_feeder_core_started(actor->machine);
+}
+
 /*  Until when something may hold up the steps before a pause: a touch, a fault, rows on a slow link, a
  *  process that opens its data. */
 static uint64_t moving_until(const sim_t *self)
@@ -328,11 +336,12 @@ void sim_touches_check(sim_t *self)
     if (!paused || self->leader_dead || self->feeder_dead)
         return;
     const sim_plan_t *plan = &self->plan;
-    for (uint32_t id = plan->first_feeder; id < plan->first_feeder + plan->feeders; id++)
-        if (self->actors[id].alive && tnd_feeder_core_started(self->actors[id].machine) > step)
+    uint32_t end;
+    for (uint32_t id = sim_plan_committers(plan, &end); id < end; id++)
+        if (self->actors[id].alive && started_of(self, id) > step)
             sim_violate(
                 self, "%s has started %" PRIu64 " steps of a run that pauses before step %" PRIu64,
-                sim_name(self, id), tnd_feeder_core_started(self->actors[id].machine), step);
+                sim_name(self, id), started_of(self, id), step);
     if (!tnd_leader_core_has_begun(self->run.session) || self->now <= moving_until(self) + quiet_ns)
         return;
     check_wishes(self);

@@ -23,7 +23,7 @@ void sim_validator_plan(sim_t *self)
         *party = (tnd_party_t){.role = member->role, .host = member->host, .lane = member->lane};
         if (member->role == TND_ROLE_WORKER)
             take_lanes(self, id, party);
-        if (member->role == TND_ROLE_FEEDER) {
+        if (member->role == TND_ROLE_FEEDER || member->role == TND_ROLE_REPLICA) {
             party->replica_first = plan->feeder_first[id - plan->first_feeder];
             party->replica_count = plan->feeder_replicas[id - plan->first_feeder];
         }
@@ -39,7 +39,7 @@ void sim_validator_plan(sim_t *self)
                                   .bytes = plan->bytes,
                                   .rows_max = plan->more_most,
                                   .epochs = plan->epochs,
-                                  .replicas = plan->replicas};
+                                  .replicas = plan->dealt > 0 ? plan->dealt : plan->replicas};
 }
 
 tnd_validator_t *sim_validator_new(sim_t *self, uint32_t id)
