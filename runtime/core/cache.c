@@ -23,8 +23,9 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
-    uint32_t held;   /* positions that were stored when it was looked up last */
-    uint32_t reader; /* it was passed on to; an index */
+    uint32_t attempt_from; /* the first one of which this cache knows */
+    uint32_t held;         /* positions that were stored when it was looked up last */
+    uint32_t reader;       /* it was passed on to; an index */
     entry_state_t state;
     bool passed;              /* to that reader, perhaps an earlier attempt */
     bool begun;               /* by a worker, with this attempt */
@@ -163,14 +164,15 @@ static void raise_floor(tnd_cache_core_t *self, tnd_position_t floor)
     tnd_reader_core_floor(self->reader, floor);
 }
 
-static entry_t *insert(tnd_cache_core_t *self, uint32_t epoch, uint64_t first)
+static entry_t *insert(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t attempt)
 {
     assert(self->entry_count < self->config.tickets_max);
     uint32_t at = search(self, epoch, first);
     entry_t *entry = &self->entries[at];
     memmove(entry + 1, entry, (self->entry_count - at) * sizeof *entry);
     self->entry_count++;
-    *entry = (entry_t){.epoch = epoch, .first = first, .state = ENTRY_STORED};
+    *entry =
+        (entry_t){.epoch = epoch, .first = first, .attempt_from = attempt, .state = ENTRY_STORED};
     self->in_state[ENTRY_STORED]++;
     return entry;
 }
@@ -226,7 +228,7 @@ void tnd_cache_core_ticket(tnd_cache_core_t *self, const tnd_msg_t *msg)
         return;
     entry_t *entry = find(self, msg->ticket.epoch, msg->ticket.first);
     if (entry == NULL)
-        entry = insert(self, msg->ticket.epoch, msg->ticket.first);
+        entry = insert(self, msg->ticket.epoch, msg->ticket.first, msg->ticket.attempt);
     else if (msg->ticket.attempt <= entry->attempt)
         return;
     entry->absent_until_ns = 0;
@@ -273,9 +275,10 @@ bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg)
         tnd_cache_core_rewind(self, msg->generation);
     bool stale = msg->generation < self->generation;
     entry_t *entry = stale ? NULL : find(self, block->epoch, block->first);
-    /* A ticket that was cut, or has another budget, is another one. */
+    /* A ticket that was cut, or has another budget, is another one.  An earlier attempt may be of the cache
+     * that was here before, and lack what that had stored. */
     if (entry == NULL || !is_awaited(entry) || entry->count != block->asked ||
-        entry->budget != block->budget)
+        entry->budget != block->budget || block->attempt < entry->attempt_from)
         return false;
     set_state(self, entry, ENTRY_HERE);
     entry->payload = block->payload;

@@ -12,14 +12,16 @@
  *  again while its worker is alive.
  *
  *  The join owns all retries.  A ticket that a reader reports as lost is forgotten here and reported
- *  to the join.  The first answer to a ticket counts, whatever its attempt; others are duplicates.
+ *  to the join.  The first answer to a ticket counts, whatever its attempt; others are duplicates, and
+ *  so are those to attempts that were made before this cache began: they may lack positions that an
+ *  earlier life of it had stored.
  *
  *  Workers before the cache report BEGIN and get GO here.  If one died with a ticket that it began,
  *  the join learns it by DIED, and isolates the row as it does for workers of its own.  A lost ticket
  *  that a worker began is reported when that worker is back, or after TND_ABSENT_MAX_NS.
  *
  *  What is stored is not known here: the driver says it of the samples of each ticket.  The store
- *  never loses a sample, so that stays true.  While the store has room, tickets of an epoch
+ *  never loses a sample in one life, so that stays true.  While the store has room, tickets of an epoch
  *  are passed on only when those of earlier epochs have been answered, because their samples may be
  *  stored by then.
  *

@@ -379,6 +379,26 @@ Test(cache, the_first_block_of_a_ticket_counts_and_others_remain_with_the_caller
     free(self);
 }
 
+/*  A cache that was restarted hears of attempt 2 first.  An answer to attempt 1 lacks what its earlier life had
+ *  stored. */
+Test(cache, the_answer_to_an_attempt_of_an_earlier_life_is_ignored)
+{
+    stored_t stored = {0};
+    int early, own;
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 0, 2);
+    passes_on(self, 0);
+    cr_assert_not(block(self, 0, 0, 1, &early));
+    give(self, 0, 0, 3);
+    passes_on(self, 0);
+    cr_assert_not(block(self, 0, 0, 1, &early));
+    cr_assert(block(self, 0, 0, 2, &own));
+    answers(self, 0, &own);
+    is_idle(self);
+    drops_nothing(self);
+    free(self);
+}
+
 Test(cache, a_ticket_that_a_reader_lost_is_reported_and_forgotten)
 {
     stored_t stored = {0};
