@@ -38,6 +38,7 @@ struct tnd_parameters_core {
     uint32_t generation;
     bool begun, stopped;
     uint64_t booked, committed, started, dealt, version;
+    uint64_t dealt_most;  /* dealt, before the end took steps back */
     uint64_t dealing;     /* the next step to deal in this generation */
     uint64_t held;        /* the rows of all steps below are not needed */
     uint64_t limit, end;  /* TND_UNKNOWN: none */
@@ -105,7 +106,7 @@ void tnd_parameters_core_begin(tnd_parameters_core_t *self, uint64_t step, const
     assert(!self->begun && (count == 0 || self->config.order == TND_PARAMETERS_ARRIVAL));
     self->begun = true;
     self->booked = self->committed = self->started = self->dealt = self->dealing = step;
-    self->held = self->said_commit = step;
+    self->held = self->said_commit = self->dealt_most = step;
     self->version = step + count;
     for (size_t i = 0; i < count; i++) {
         assert(ahead[i] > step && is_known(self, ahead[i]));
@@ -126,7 +127,7 @@ void tnd_parameters_core_rewind(tnd_parameters_core_t *self, uint32_t generation
     for (uint32_t r = 0; r < self->config.replicas; r++)
         self->replicas[r].dealt_anew = false;
     /* The leader may not have heard that a replica died, or that a step before is not held. */
-    self->redo = self->held < step ? self->held : TND_UNKNOWN;
+    self->redo = self->held < tnd_least(step, self->end) ? self->held : TND_UNKNOWN;
 }
 
 /* --- replicas ---------------------------------------------------------------------------------- */
@@ -346,6 +347,7 @@ static bool next_deal(tnd_parameters_core_t *self, tnd_parameters_effect_t *effe
     effect->life = lacks ? self->replicas[its->replica].life : 0;
     self->dealing++;
     self->dealt = tnd_most(self->dealt, self->dealing);
+    self->dealt_most = tnd_most(self->dealt_most, self->dealt);
     return true;
 }
 
@@ -478,7 +480,7 @@ uint64_t tnd_parameters_core_started(const tnd_parameters_core_t *self)
 
 uint64_t tnd_parameters_core_dealt(const tnd_parameters_core_t *self)
 {
-    return self->dealt;
+    return self->dealt_most;
 }
 
 uint64_t tnd_parameters_core_committed(const tnd_parameters_core_t *self)

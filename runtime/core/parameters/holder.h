@@ -115,7 +115,7 @@ bool tnd_parameters_core_next(tnd_parameters_core_t *self, tnd_parameters_effect
 
 /*  No step from this one on was served, nor applied before the run began. */
 uint64_t tnd_parameters_core_started(const tnd_parameters_core_t *self);
-/*  All steps below were dealt in some generation, no other one. */
+/*  All steps below were dealt in some generation, no other one; also if the stream ends before. */
 uint64_t tnd_parameters_core_dealt(const tnd_parameters_core_t *self);
 /*  All steps below are committed, this one is not. */
 uint64_t tnd_parameters_core_committed(const tnd_parameters_core_t *self);

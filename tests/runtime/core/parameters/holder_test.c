@@ -501,6 +501,21 @@ Test(parameters, steps_after_the_end_stay_in_their_slots)
 }
 
 /*  As when a run drains: steps that are held and have not begun are not run. */
+/*  The leader heard that steps below 4 are held, then that the run drains after step 1; and a join was lost. */
+Test(parameters, a_rewind_beyond_the_end_asks_for_nothing)
+{
+    make(2, 2, TND_PARAMETERS_STEPS, 0);
+    begin(2);
+    (void)effects();
+    for (uint64_t step = 0; step < 4; step++)
+        (void)reads((uint32_t)(step % 2), step);
+    tnd_parameters_core_end(core, 2);
+    cr_assert_eq(tnd_parameters_core_dealt(core), 4);
+    tnd_parameters_core_rewind(core, 2, 4);
+    cr_assert_null(strstr(effects(), "redo"), "%s", said);
+    cr_assert_eq(tnd_parameters_core_dealt(core), 4);
+}
+
 Test(parameters, a_run_ends_with_the_steps_that_have_begun)
 {
     make(1, 2, TND_PARAMETERS_STEPS, 4);
