@@ -67,6 +67,8 @@ static void begin(sim_t *self)
     self->packet_count = 0;
     self->packet_unused = SIM_NONE;
     self->booked = self->from.step;
+    if (self->held != NULL)
+        sim_parameters_begin(self);
     self->chance = sim_random(plan->seed, 100 + plan->session);
     self->bad_luck = sim_random(plan->seed, 200 + plan->session);
     self->sleep = sim_random(plan->seed, 1400 + plan->session);

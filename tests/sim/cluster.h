@@ -602,7 +602,7 @@ uint64_t sim_sync_root(const sim_plan_t *plan, uint64_t step, uint32_t slot);
 bool sim_sync_holds(const sim_t *self, uint32_t feeder, uint64_t step);
 bool sim_sync_begins(sim_t *self, uint32_t feeder);
 void sim_sync_goes_on(sim_t *self, uint32_t feeder);
-/*  holder.c: what pushes have made, over all sessions: the run begins, a holder begins, a session has ended
+/*  holder.c: what pushes have made, over all sessions: the run begins, a session begins, a session has ended
  *  well; a holder sends MODEL; the steps that it has started; what it waits for. */
 void sim_parameters_make(sim_t *self);
 void sim_parameters_begin(sim_t *self);

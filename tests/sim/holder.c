@@ -317,7 +317,6 @@ static void *create(sim_t *self, uint32_t id)
     holder->applied = sim_store_take(&self->store, plan->deal_window * sizeof *holder->applied);
     holder->core = SIM_MAKE(self, tnd_parameters_core, &config);
     tnd_parameters_core_begin(holder->core, self->from.step, NULL, 0);
-    sim_parameters_begin(self);
     return holder;
 }
 
