@@ -130,14 +130,14 @@ static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instan
     stream->fed.operations += (uint32_t)options->ops.count;
     stream->fed.schema = *tnd_chain_schema(chain);
     stream->fed.rows_max *= tnd_chain_rows_max(chain);
-    stream->fed.growth_max *= tnd_chain_growth_max(chain);
-    stream->fed.growth_usual *= tnd_chain_growth_usual(chain);
+    stream->fed.growth_max *= tnd_chain_facts(chain)->growth_max;
+    stream->fed.growth_usual *= tnd_chain_facts(chain)->growth_usual;
     stream->fed.numeric =
         stream->fed.numeric * UINT64_C(0x9e3779b97f4a7c15) ^ tnd_chain_probe(chain);
-    stream->work.caps |= tnd_chain_caps(chain);
+    stream->work.caps |= tnd_chain_facts(chain)->caps;
     stream->work.reshapes = stream->work.reshapes || reshapes(&options->ops);
-    stream->work.tables += tnd_chain_loaded(chain);
-    stream->work.decoding += tnd_chain_decoding(chain);
+    stream->work.tables += tnd_chain_facts(chain)->loaded;
+    stream->work.decoding += tnd_chain_facts(chain)->decoding;
     tnd_chain_close(&chain);
     return TND_OK;
 }
@@ -459,7 +459,7 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     tnd_count(&statistics->rows_out, msg.block.rows);
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, msg.block.bytes);
-    tnd_count(&statistics->bytes_copied, tnd_chain_copied(worker->chain));
+    tnd_count(&statistics->bytes_copied, tnd_chain_facts(worker->chain)->copied);
     tnd_recorder_time(tnd_actor_recorder(self), began + spent_ns);
     tnd_recorder_made(tnd_actor_recorder(self), &msg, spent_ns);
     /* A join that went away just now is LOST in a moment, and this worker begins a new life. */

@@ -298,7 +298,7 @@ tnd_status_t tnd_chain_pass_hash(tnd_chain_rows_t *self, const tnd_chain_pass_t 
     tnd_chain_t *before;
     size_t last = pass->stops.at[pass->stops.count - 1];
     TND_TRY(tnd_chain_rows_open(self, last, &before, error));
-    const uint64_t all[] = {tnd_training_rows_hash(pass->rows), tnd_chain_content(before),
+    const uint64_t all[] = {tnd_training_rows_hash(pass->rows), tnd_chain_facts(before)->content,
                             self->skip_bad};
     tnd_chain_close(&before);
     *hash_p = XXH3_64bits(all, sizeof all);

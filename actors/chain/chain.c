@@ -64,7 +64,7 @@ static tnd_ragged_t *list_rows(tnd_chain_t *self, const tnd_block_t *in, uint32_
             continue;
         size_t bytes = tnd_block_row_bytes(in, column, first + i);
         list[i].data = memcpy(tnd_room_take(&self->room, bytes, size), at, bytes);
-        self->copied += bytes;
+        self->facts.copied += bytes;
     }
     return list;
 }
@@ -100,7 +100,7 @@ static void fill_tile(tnd_chain_t *self, const made_t *made, uint32_t first, uin
             continue;
         tile->columns[i].base = self->gathered[i];
         tile->columns[i].stride = self->in_bytes[i];
-        self->copied += tnd_block_copy(in, i, first, rows, self->gathered[i]);
+        self->facts.copied += tnd_block_copy(in, i, first, rows, self->gathered[i]);
     }
 }
 
@@ -228,7 +228,7 @@ static void finish_tile(tnd_chain_t *self, made_t *made, const tnd_tile_t *tile)
             continue;
         for (uint32_t row = 0; row < tile->rows; row++)
             memcpy(to + row * bytes, tnd_tile_row(tile, i, row), bytes);
-        self->copied += tile->rows * bytes;
+        self->facts.copied += tile->rows * bytes;
     }
     list_ragged(self, made, tile);
     if (made->origin != NULL)
@@ -328,7 +328,7 @@ static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffe
         }
     }
     memcpy(made->origin, before.origin, made->rows * sizeof *made->origin);
-    self->copied += bytes;
+    self->facts.copied += bytes;
     tnd_buffer_drop(&buffer);
     return small;
 }
@@ -373,9 +373,9 @@ static void fill_ragged(tnd_chain_t *self, const made_t *made, tnd_block_t *out)
         if (made->rows == 0)
             continue;
         size_t bytes = tnd_block_rows_bytes(out, i, 0, made->rows);
-        self->copied += tnd_room_column(made->index[i], made->lengths[i], made->rows,
-                                        tnd_column_unit(&out->schema->columns[i]),
-                                        buffer_of(made, i, bytes, room), &out->columns[i]);
+        self->facts.copied += tnd_room_column(made->index[i], made->lengths[i], made->rows,
+                                              tnd_column_unit(&out->schema->columns[i]),
+                                              buffer_of(made, i, bytes, room), &out->columns[i]);
     }
     tnd_room_clear(&self->room);
 }
@@ -410,7 +410,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
                            tnd_block_pool_t *block_pool, tnd_pool_t *pool, tnd_block_t **out_p,
                            tnd_error_t *error)
 {
-    self->copied = 0;
+    self->facts.copied = 0;
     tnd_bad_rows_clear(&self->bad);
     if (self->count == 0) {
         *out_p = tnd_block_hold(in);
@@ -419,7 +419,8 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
     begin_timing(self);
     made_t made = {.in = in, .key = key};
     memset(made.from, NOWHERE, sizeof made.from);
-    bool marked = (self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || in->note.origin != NULL;
+    bool marked =
+        (self->facts.caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || in->note.origin != NULL;
     size_t bytes = tnd_chain_bytes(self, in->note.rows);
     tnd_buffer_t *buffer = tnd_pool_take(pool);
     if (tnd_buffer_size(buffer) < bytes) {

@@ -35,21 +35,23 @@ void tnd_chain_close(tnd_chain_t **self_p);
 const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
 /*  Whether the chain has no operations. */
 bool tnd_chain_empty(const tnd_chain_t *self);
-/*  A hash of what else operations depend on: files that they read, the decoder of pictures. */
-uint64_t tnd_chain_content(const tnd_chain_t *self);
+/*  What its operations do, together. */
+typedef struct {
+    uint32_t caps;    /* a set of TND_OP_*, DROPS also if bad rows are skipped */
+    uint64_t content; /* a hash of what else they depend on: files, the decoder of pictures */
+    /*  Bytes of the ragged columns that come out per byte of those that come in: at most, and usually.
+     *  0: only the schema is a bound. */
+    double growth_max, growth_usual;
+    size_t loaded, decoding; /* bytes that they hold: of tables, and of pictures under way */
+    uint64_t copied; /* bytes that the last run copied without changing them: rows gathered for an
+                        operation, columns moved into the block */
+} tnd_chain_facts_t;
+
+const tnd_chain_facts_t *tnd_chain_facts(const tnd_chain_t *self);
 /*  The first operation that makes other rows of a sample in each epoch; -1: none does. */
 int tnd_chain_draws(const tnd_chain_t *self);
-/*  The most rows that one may become, and what the chain does: a set of TND_OP_*, DROPS also if it
- *  skips bad rows. */
+/*  The most rows that one may become. */
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
-uint32_t tnd_chain_caps(const tnd_chain_t *self);
-/*  Bytes of the ragged columns that come out per byte of those that come in: at most, and usually.
- *  0: only the schema is a bound. */
-double tnd_chain_growth_max(const tnd_chain_t *self);
-double tnd_chain_growth_usual(const tnd_chain_t *self);
-/*  Bytes that its operations hold: of tables, and of pictures while they are decoded. */
-size_t tnd_chain_loaded(const tnd_chain_t *self);
-size_t tnd_chain_decoding(const tnd_chain_t *self);
 /*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. Ragged rows
  *  that are made or moved have their own. */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
@@ -79,9 +81,5 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
 /*  After a run that failed: the offset of the bad position, and the reason as in the note of a
  *  block, valid until the next run. */
 uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p);
-
-/*  Bytes that the last run copied without changing them: rows gathered for an operation, columns
- *  moved into the block. */
-uint64_t tnd_chain_copied(const tnd_chain_t *self);
 
 #endif

@@ -39,11 +39,7 @@ struct tnd_chain {
     size_t count;
     tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
     const tnd_op_scope_t *scope;
-    uint32_t caps;
-    uint64_t content; /* a hash of what else operations depend on */
-    size_t loaded;    /* bytes of their tables */
-    size_t decoding;  /* bytes of their pictures while they are decoded */
-    double growth_max, growth_usual;
+    tnd_chain_facts_t facts;
     bool skip_bad;
     tnd_guarded_call_t *call;
     size_t tile_bytes;
@@ -58,7 +54,6 @@ struct tnd_chain {
     uint8_t *scratch;
     tnd_tile_t tiles[2]; /* what goes into an operation, and what comes out */
     tnd_room_t room;
-    uint64_t copied;
     tnd_actor_detail_t *detail; /* NULL: operations are not timed */
     size_t timed_count;         /* of the operations; 0: this run is not timed */
     uint32_t runs;

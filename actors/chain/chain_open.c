@@ -49,8 +49,8 @@ static tnd_status_t take_adapted(tnd_chain_t *self, stage_t *stage, const tnd_op
     stage->unknown = facts->adapts && !stage->known ? facts->unknown : 0;
     TND_TRY(check_again(self, stage, error));
     for (size_t i = 0; stage->known && i < facts->adapted_count; i++)
-        self->content = XXH3_64bits_withSeed(facts->adapted[i].text, strlen(facts->adapted[i].text),
-                                             self->content);
+        self->facts.content = XXH3_64bits_withSeed(
+            facts->adapted[i].text, strlen(facts->adapted[i].text), self->facts.content);
     if (!facts->adapts || stage->known || self->scope == NULL || !self->scope->runs ||
         self->scope->adapting)
         return TND_OK;
@@ -91,7 +91,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage->caps = facts->caps;
     stage->reads = facts->reads;
     stage->name = facts->name != NULL ? facts->name : stage->spec->table.name;
-    self->caps |= stage->caps;
+    self->facts.caps |= stage->caps;
     if (facts->tile_bytes > self->tile_bytes)
         self->tile_bytes = facts->tile_bytes;
     if (facts->tile_rows != 0 && facts->tile_rows < self->tile_rows)
@@ -99,12 +99,12 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage->draws = ((stage->caps & TND_OP_RANDOM) != 0 && !facts->steady) || facts->numbered;
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
-    self->content = self->content * 31 + facts->content;
+    self->facts.content = self->facts.content * 31 + facts->content;
     TND_TRY(take_adapted(self, stage, facts, error));
-    self->loaded += facts->loaded;
-    self->decoding += facts->decoding;
-    self->growth_max *= facts->growth_max;
-    self->growth_usual *= facts->growth_usual;
+    self->facts.loaded += facts->loaded;
+    self->facts.decoding += facts->decoding;
+    self->facts.growth_max *= facts->growth_max;
+    self->facts.growth_usual *= facts->growth_usual;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
     if (rows_max > EXPANSION_MAX)
         return tnd_fail_about(error, part->value,
@@ -152,7 +152,7 @@ static bool may_fail(const tnd_chain_t *self)
     bool custom = false;
     for (size_t i = 0; i < self->count; i++)
         custom = custom || self->stages[i].spec->custom != NULL;
-    return custom || (self->caps & TND_OP_FAILS) != 0;
+    return custom || (self->facts.caps & TND_OP_FAILS) != 0;
 }
 
 static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
@@ -167,8 +167,8 @@ static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, t
     find_leaving(self);
     /* Where rows are left out, no column can be passed on whole. */
     if (self->skip_bad && may_fail(self))
-        self->caps |= TND_OP_DROPS;
-    if ((self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+        self->facts.caps |= TND_OP_DROPS;
+    if ((self->facts.caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
         for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
             if (self->passed[i] >= 0) {
                 self->needed[self->passed[i]] = true;
@@ -241,7 +241,7 @@ tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bo
     self->tile_bytes = TILE_BYTES;
     self->tile_rows = TILE_ROWS_MAX;
     self->call = call;
-    self->growth_max = self->growth_usual = 1;
+    self->facts.growth_max = self->facts.growth_usual = 1;
     self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
     tnd_status_t status = open_stages(self, ops, error);
     tnd_running_part_set(NULL, 0);
@@ -283,9 +283,9 @@ bool tnd_chain_empty(const tnd_chain_t *self)
     return self->count == 0;
 }
 
-uint64_t tnd_chain_content(const tnd_chain_t *self)
+const tnd_chain_facts_t *tnd_chain_facts(const tnd_chain_t *self)
 {
-    return self->content;
+    return &self->facts;
 }
 
 int tnd_chain_draws(const tnd_chain_t *self)
@@ -301,39 +301,9 @@ uint32_t tnd_chain_rows_max(const tnd_chain_t *self)
     return self->count > 0 ? self->stages[self->count - 1].rows_max : 1;
 }
 
-double tnd_chain_growth_max(const tnd_chain_t *self)
-{
-    return self->growth_max;
-}
-
-double tnd_chain_growth_usual(const tnd_chain_t *self)
-{
-    return self->growth_usual;
-}
-
-uint32_t tnd_chain_caps(const tnd_chain_t *self)
-{
-    return self->caps;
-}
-
 uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p)
 {
     assert(self->bad.count > 0);
     *why_p = self->bad.why;
     return self->bad.offsets[self->bad.count - 1];
-}
-
-uint64_t tnd_chain_copied(const tnd_chain_t *self)
-{
-    return self->copied;
-}
-
-size_t tnd_chain_loaded(const tnd_chain_t *self)
-{
-    return self->loaded;
-}
-
-size_t tnd_chain_decoding(const tnd_chain_t *self)
-{
-    return self->decoding;
 }

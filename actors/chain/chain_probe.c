@@ -249,7 +249,7 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
     if (tnd_chain_empty(self))
         return 0;
     probe_t probe = {.room = &self->room};
-    uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ tnd_chain_content(self);
+    uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ tnd_chain_facts(self)->content;
     for (size_t first = 0; first < self->count;)
         first = probe_from(self, &probe, first, &hash);
     for (size_t s = 0; s < self->count; s++)

@@ -125,7 +125,7 @@ Test(chain, without_operations_passes_the_block_itself)
         TND_OK);
 
     cr_assert_eq(out, block);
-    cr_assert_eq(tnd_chain_copied(run.chain), 0);
+    cr_assert_eq(tnd_chain_facts(run.chain)->copied, 0);
     cr_assert_eq(tnd_chain_probe(run.chain), 0);
     tnd_block_drop(&block);
     tnd_block_drop(&out);
@@ -156,7 +156,7 @@ Test(chain, takes_rows_at_any_address_and_a_pool_of_any_size)
 
     for (uint32_t i = 0; i < 3; i++)
         cr_assert_eq(*(const float *)tnd_block_row(out, 0, i), 2 * values[i]);
-    cr_assert_eq(tnd_chain_copied(run.chain), sizeof values);
+    cr_assert_eq(tnd_chain_facts(run.chain)->copied, sizeof values);
     tnd_block_drop(&whole);
     tnd_block_drop(&block);
     tnd_block_drop(&out);
@@ -184,7 +184,7 @@ Test(chain, a_column_that_is_not_read_is_passed_by_reference)
 
     cr_assert_eq(tnd_block_row(out, 1, 0), tnd_block_row(block, 1, 0));
     cr_assert_eq(out->columns[1].buffer, block->columns[1].buffer);
-    cr_assert_eq(tnd_chain_copied(run.chain), 2, "the two gathered bytes of x");
+    cr_assert_eq(tnd_chain_facts(run.chain)->copied, 2, "the two gathered bytes of x");
     tnd_block_drop(&block);
     close_source(&in);
     cr_assert_eq(*(const int64_t *)tnd_block_row(out, 1, 0), 4);
@@ -205,7 +205,7 @@ Test(chain, rows_keep_the_position_that_they_were_made_from)
                             false, &schema, &error),
                  TND_OK);
     cr_assert_eq(tnd_chain_rows_max(run.chain), 4);
-    cr_assert(tnd_chain_caps(run.chain) & TND_OP_EXPANDS);
+    cr_assert(tnd_chain_facts(run.chain)->caps & TND_OP_EXPANDS);
     tnd_block_t *block = numbers(run.block_pool, &schema, values, 5), *out = NULL;
 
     cr_assert_eq(
@@ -337,7 +337,7 @@ Test(chain, output_that_is_final_is_not_copied_again)
         tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
         TND_OK);
 
-    cr_assert_eq(tnd_chain_copied(run.chain), 2 + 16, "two gathered rows of x and of y");
+    cr_assert_eq(tnd_chain_facts(run.chain)->copied, 2 + 16, "two gathered rows of x and of y");
     cr_assert_eq(tnd_block_row(out, 0, 0), tnd_block_row(block, 2, 0));
     cr_assert_eq(*(const float *)tnd_block_row(out, 1, 0), 2.0f / 255.0f);
     cr_assert_eq(((const float *)tnd_block_row(out, 2, 1))[3], 1.0f);
@@ -386,7 +386,7 @@ Test(lookup, a_number_without_an_entry_is_a_bad_row)
     cr_assert_eq(
         open_chain(&run, "{lookup: {column: x, values: [0.5, 7]}}", false, &schema, &error), TND_OK,
         "%s", error.text);
-    cr_assert_eq(tnd_chain_loaded(run.chain),
+    cr_assert_eq(tnd_chain_facts(run.chain)->loaded,
                  2 * tnd_schema_row_bytes(tnd_chain_schema(run.chain)));
     tnd_block_t *block = numbers(run.block_pool, &schema, values, 3), *out = NULL;
     cr_assert_eq(

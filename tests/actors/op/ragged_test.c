@@ -262,7 +262,7 @@ Test(ragged, a_slice_is_bytes_of_the_input_which_are_not_copied)
         expect_numbers(&bench, 3, row, sliced[row], counts[row]);
     expect_rows(&bench, "x", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
     cr_assert_eq(bench.out->columns[3].buffer, bench.in->columns[1].buffer);
-    cr_assert_eq(tnd_chain_copied(bench.chain), 0);
+    cr_assert_eq(tnd_chain_facts(bench.chain)->copied, 0);
     close_bench(&bench);
 }
 
@@ -302,7 +302,7 @@ Test(ragged, rows_that_operations_make_pass_through_those_that_drop_and_repeat)
         expect_rows(&bench, "x", (uint32_t[]){3, 3, 3, 4, 4, 4, 4}, 7);
         for (uint32_t row = 0; row < 7; row++)
             expect_numbers(&bench, 4, row, joined[row], row < 3 ? 1 : 3);
-        cr_assert_eq(tnd_chain_growth_max(bench.chain), 2 * 3 * 4);
+        cr_assert_eq(tnd_chain_facts(bench.chain)->growth_max, 2 * 3 * 4);
         tnd_block_drop(&bench.in);
         expect_numbers(&bench, 4, 6, joined[6], 3);
         close_bench(&bench);
@@ -392,7 +392,7 @@ Test(ragged, numbers_are_made_one_by_one_and_rows_keep_their_lengths)
         tnd_cast(TND_F64, x->dtype, 1, &second, at + tnd_dtype_size(x->dtype));
         cr_assert_eq(second, cases[i].second, "%s: %.17g", cases[i].ops, second);
         expect_rows(&bench, "z", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
-        cr_assert_eq(tnd_chain_growth_max(bench.chain), cases[i].growth, "%s", cases[i].ops);
+        cr_assert_eq(tnd_chain_facts(bench.chain)->growth_max, cases[i].growth, "%s", cases[i].ops);
         close_bench(&bench);
     }
 }
@@ -417,7 +417,7 @@ Test(ragged, class_numbers_become_vectors)
                 for (uint64_t k = 0; k < 22; k++)
                     cr_assert_eq(at[i * 22 + k], k == 10 * row + i);
         }
-        cr_assert_eq(tnd_chain_growth_max(bench.chain), 12);
+        cr_assert_eq(tnd_chain_facts(bench.chain)->growth_max, 12);
         expect_rows(&bench, "z", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
         if (into)
             expect_rows(&bench, "x", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
@@ -542,8 +542,8 @@ Test(ragged, one_column_of_half_the_size_needs_half_the_memory)
     cr_assert_eq(open_bench(&bench, "{select: {columns: [y, x]}}, {cast: {column: x, to: i8}}",
                             false, &error),
                  TND_OK);
-    cr_assert_eq(tnd_chain_growth_max(bench.chain), 0.5);
-    cr_assert_eq(tnd_chain_growth_usual(bench.chain), 0.5);
+    cr_assert_eq(tnd_chain_facts(bench.chain)->growth_max, 0.5);
+    cr_assert_eq(tnd_chain_facts(bench.chain)->growth_usual, 0.5);
     close_bench(&bench);
 }
 
