@@ -16,6 +16,7 @@
 #ifndef TND_ACTORS_FEEDER_BATCH_SLOTS_H
 #define TND_ACTORS_FEEDER_BATCH_SLOTS_H
 
+#include "runtime/core/protocol/effect.h"
 #include "runtime/feed/device_workers.h"
 #include "runtime/feed/gatherers.h"
 

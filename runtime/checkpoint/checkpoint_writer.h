@@ -16,7 +16,6 @@
 #include "runtime/checkpoint/data_table.h"
 #include "runtime/checkpoint/store.h"
 #include "runtime/core/protocol/effect.h"
-#include "runtime/observe/observer.h"
 #include "runtime/plan/placement.h"
 
 typedef struct tnd_checkpoint_writer tnd_checkpoint_writer_t;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/checkpoint/graph_text.h"
+#include "runtime/topology/best_options.h"
 
 /*  Hexadecimal digits of the hash of a plugin's file. */
 enum { BUILD_SIZE = 16 };

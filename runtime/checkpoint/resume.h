@@ -10,7 +10,6 @@
 
 #include "runtime/checkpoint/data_table.h"
 #include "runtime/checkpoint/store.h"
-#include "runtime/observe/observer.h"
 #include "runtime/plan/placement.h"
 
 enum { TND_CHECKPOINT_NEWS_SIZE = 480 }; /* of one line for the user */

@@ -20,7 +20,6 @@
 #include <stddef.h>
 
 #include "runtime/core/lane/row_bytes.h"
-#include "runtime/core/leader.h"
 #include "runtime/core/protocol/message.h"
 
 enum { TND_AHEAD_MAX = 64 };

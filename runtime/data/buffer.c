@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/free_list.h"
+#include "runtime/data/shared_memory.h"
 
 struct tnd_buffer {
     tnd_free_list_node_t node;

@@ -10,7 +10,6 @@
 #define TND_RUNTIME_DATA_BUFFER_H
 
 #include "runtime/base/status.h"
-#include "runtime/data/shared_memory.h"
 
 typedef enum {
     TND_BUFFER_HEAP,
@@ -21,6 +20,7 @@ typedef enum {
 } tnd_buffer_kind_t;
 
 typedef struct tnd_buffer tnd_buffer_t;
+typedef struct tnd_shared_memory tnd_shared_memory_t;
 typedef struct tnd_pool tnd_pool_t;
 
 enum { TND_BUFFER_ALIGN = 64 };

@@ -6,7 +6,7 @@
 #define TND_RUNTIME_DATA_PROGRAM_ARRAY_H
 
 #include "runtime/base/status.h"
-#include "runtime/tundish/tundish.h"
+#include "runtime/tundish/types.h"
 
 typedef struct tnd_program_array tnd_program_array_t;
 struct tnd_program_array {

@@ -13,7 +13,6 @@
 #include "runtime/core/protocol/message_notes.h"
 #include "runtime/data/schema.h"
 #include "runtime/feed/slots/slot_pool.h"
-#include "runtime/observe/observer.h"
 #include "runtime/posts/gathers.h"
 #include "runtime/posts/postings.h"
 #include "runtime/posts/value_table.h"

@@ -1,4 +1,6 @@
 /*  runtime/host/host.c - the part of a run in this process: start, loop and end. */
+#include "runtime/core/session/members.h"
+#include "runtime/core/session/roster.h"
 #include "runtime/host/host_internal.h"
 
 #include <assert.h>

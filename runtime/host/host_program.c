@@ -1,4 +1,5 @@
 /*  runtime/host/host_program.c - what the session functions of a program ask of a host. */
+#include "runtime/core/session/members.h"
 #include "runtime/host/host_internal.h"
 
 #include <string.h>

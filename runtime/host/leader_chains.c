@@ -9,6 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/checkpoint/resume.h"
+#include "runtime/topology/best_options.h"
 
 /*  Parts of cursors are sent 20 ms late at most (control_batch.h), and on a busy machine much later. */
 static const uint64_t settle_ns = 2000000000;

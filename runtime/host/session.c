@@ -12,6 +12,7 @@
 #include "runtime/base/fork_count.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/open_files.h"
+#include "runtime/data/program_array.h"
 #include "runtime/feed/feed.h"
 #include "runtime/launch/launched_host.h"
 #include "runtime/log/session_log.h"

@@ -8,7 +8,7 @@
 
 #include <tundish/types.h>
 
-#include "runtime/core/leader.h"
+#include "runtime/core/leader_state.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/data/stream.h"
 #include "runtime/notes/epoch_metrics.h"

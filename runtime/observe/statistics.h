@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/base/word.h"
-#include "runtime/core/device/device_slots.h"
+#include "runtime/core/device/device_wait.h"
 #include "runtime/core/protocol/role.h"
 #include "runtime/core/stream/position.h"
 #include "runtime/timing/counter.h"

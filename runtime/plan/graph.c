@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/core/session/roster.h"
+#include "runtime/data/program_array.h"
 #include "runtime/data/schema.h"
 #include "runtime/option/custom.h"
 #include "runtime/option/python_module.h"

@@ -14,11 +14,13 @@
 
 #include "runtime/base/status.h"
 #include "runtime/core/protocol/admission.h"
-#include "runtime/core/session/roster.h"
 #include "runtime/core/stream/split.h"
-#include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/topology.h"
+
+typedef struct tnd_program_array tnd_program_array_t;
+typedef struct tnd_roster_list tnd_roster_list_t;
+typedef struct tnd_roster_request tnd_roster_request_t;
 
 typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_transport_t;
 

@@ -6,6 +6,7 @@
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 #define TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 
+#include "runtime/core/session/roster.h"
 #include "runtime/plan/placement.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "runtime/core/session/best.h"
 #include "runtime/option/option.h"
 
-typedef struct {
+typedef struct tnd_best_options {
     const char *metric; /* that the step reports */
     int of;             /* 0: the most, 1: the least */
     uint64_t patience;  /* 0: the run does not end by it */

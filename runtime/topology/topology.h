@@ -17,8 +17,9 @@
 #include "runtime/core/stream/split.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/spec.h"
-#include "runtime/topology/best_options.h"
 #include "runtime/topology/settings.h"
+
+typedef struct tnd_best_options tnd_best_options_t;
 
 #define TND_TOPOLOGY_NONE UINT32_MAX
 

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/data/shared_memory.h"
 #include "tests/fuzz/fuzz.h"
 #include "transport/zmq/peer_memory.h"
 

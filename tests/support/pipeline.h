@@ -9,6 +9,7 @@
 
 #include "runtime/core/batcher.h"
 #include "runtime/core/feeder.h"
+#include "runtime/core/leader.h"
 #include "runtime/core/message_validator.h"
 #include "runtime/core/numeric/random.h"
 #include "runtime/core/preprocessor.h"

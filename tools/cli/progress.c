@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/topology/best_options.h"
 #include "tools/cli/empty_run.h"
 #include "tools/cli/load.h"
 #include "tools/cli/number_text.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/core/session/roster.h"
 #include "runtime/text/json_string.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/quantity.h"

@@ -8,6 +8,7 @@
 #include "actors/plan/reduction_through.h"
 #include "runtime/observe/statistics.h"
 #include "runtime/observe/tuning.h"
+#include "runtime/topology/best_options.h"
 #include "tools/cli/json.h"
 #include "tools/cli/versions.h"
 

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/data/shared_memory.h"
+
 /*  No msgpack array begins with it. */
 static const uint8_t mark = 'M';
 

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/device/device_wait.h"
+
 typedef struct {
     uint64_t ready;    /* the rows are in their slot */
     uint64_t copying;  /* the copy was started ... */
@@ -28,21 +30,8 @@ uint64_t tnd_device_slots_to_start(const tnd_device_slots_t *self);
  *  on the rows. */
 uint64_t tnd_device_slots_to_commit(const tnd_device_slots_t *self, bool discarded);
 
-/*  What a device has not done yet; work first, because later copies may wait for it. */
-typedef enum { TND_PENDING_NOTHING, TND_PENDING_COPY, TND_PENDING_WORK } tnd_device_pending_t;
-
 /*  The step is number `copied` or `finished`. */
 tnd_device_pending_t tnd_device_slots_pending(const tnd_device_slots_t *self);
-
-/*  What a device waits for while it has no work of a step. */
-typedef enum {
-    TND_DEVICE_WAIT_NONE, /* it has work */
-    TND_DEVICE_WAIT_ROWS, /* no step has all its rows on the host */
-    TND_DEVICE_WAIT_LINK, /* a copy of rows is under way */
-    TND_DEVICE_WAIT_HOST  /* the next step may start, and its work is not on the device yet */
-} tnd_device_wait_t;
-
-enum { TND_DEVICE_WAITS = 4 };
 
 /*  `discarded`: no step runs on the rows. */
 tnd_device_wait_t tnd_device_slots_wait(const tnd_device_slots_t *self, bool discarded);

@@ -38,7 +38,7 @@ typedef struct {
 } tnd_roster_process_t;
 
 /*  The processes of a run in the order of its hosts. */
-typedef struct {
+typedef struct tnd_roster_list {
     const tnd_roster_process_t *processes; /* NULL: nothing but their number is known */
     uint32_t count;
     uint32_t port; /* of the leader; 0: not known */

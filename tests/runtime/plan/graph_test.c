@@ -1,5 +1,6 @@
 /*  Covers runtime/plan/graph.h and placement.h: composing by calls, overrides, the fingerprint, and
  *  the placement of the plans in tests/topology/good. */
+#include "runtime/core/session/roster.h"
 #include "runtime/plan/graph.h"
 
 #include <stdio.h>

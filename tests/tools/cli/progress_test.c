@@ -1,4 +1,5 @@
 /*  Covers tools/cli/progress.h: the numbers of a resumed run. */
+#include "runtime/topology/best_options.h"
 #include "tools/cli/progress.h"
 
 #include <stdio.h>
