@@ -2,7 +2,8 @@
  *
  *  The rate is that of the last 64 looks at which steps had been done, which are a second apart or more:
  *  of the last minute, or of the last 64 steps if those are rarer.  It begins with the first step, as
- *  what comes before is not repeated.  Time in which the run was paused is left out.  If steps are late,
+ *  what comes before is not repeated, and, once that shows enough, with the second epoch, as a cache may have
+ *  filled in the first one; for the end of an epoch with that epoch.  Time in which the run was paused is left out.  If steps are late,
  *  the time left grows; if they are so late that they may never come, it is not known.
  *
  *  Pure: the caller gives the time.  Threads: one.  Units: nanoseconds; rows as they are read. */
@@ -35,8 +36,12 @@ typedef struct {
     tnd_time_left_look_t last;                       /* when a step was seen to be done */
     tnd_time_left_look_t looks[TND_TIME_LEFT_LOOKS]; /* ring */
     uint64_t count;
-    uint64_t epoch_began; /* rows done when this epoch began; TND_UNKNOWN */
-    uint64_t epoch_found; /* rows of the last whole epoch; TND_UNKNOWN */
+    /*  The end of the first epoch; the first step of this one, as models may be evaluated before it. */
+    tnd_time_left_look_t first_ended, epoch_look;
+    tnd_time_left_look_t ends[2]; /* of the last epoch, and of the one before it */
+    bool epoch_begins;            /* that step is not done yet */
+    uint64_t epoch_began;         /* rows done when this epoch began; TND_UNKNOWN */
+    uint64_t epoch_found;         /* rows of the last whole epoch; TND_UNKNOWN */
 } tnd_time_left_t;
 
 /*  Notes how far a stream is.  Called after each step, or often; a stream that was rewound begins anew. */

@@ -190,3 +190,54 @@ Test(time_left, a_run_that_resumes_knows_it_as_soon)
     NEAR(epoch(), 89);
     NEAR(run(), 989);
 }
+
+/*  A cache fills in the first epoch; the others take a tenth of its time.  One has 1,000 rows. */
+Test(time_left, later_epochs_that_are_faster_are_known_after_a_tenth)
+{
+    place.epoch_rows = 1000;
+    place.run_rows = 4000;
+    do_steps(100, 10, SECOND / 2);
+    do_steps(10, 10, SECOND / 20);
+    NEAR(epoch(), 4.5);
+    NEAR(run(), 14.5);
+    do_steps(90, 10, SECOND / 20);
+    do_steps(10, 10, SECOND / 20);
+    NEAR(epoch(), 4.5);
+    NEAR(run(), 9.5);
+}
+
+/*  Before it has shown its own rate, it is that of the time before. */
+Test(time_left, a_new_epoch_begins_at_the_rate_of_the_last_one)
+{
+    place.epoch_rows = 1000;
+    place.run_rows = 2000;
+    do_steps(100, 10, SECOND / 2);
+    do_steps(4, 10, SECOND / 20);
+    cr_assert_gt(epoch(), 40, "4 steps, but less than a twentieth of the rows");
+    do_steps(1, 10, SECOND / 20);
+    NEAR(epoch(), 95.0 / 20);
+    NEAR(run(), 95.0 / 20);
+}
+
+/*  Each epoch of 5 s is followed by 5 s in which models are evaluated. */
+Test(time_left, time_between_epochs_is_of_the_run_and_not_of_the_epoch)
+{
+    place.epoch_rows = 1000;
+    place.run_rows = 10000;
+    for (unsigned e = 0; e < 4; e++) {
+        do_steps(100, 10, SECOND / 20);
+        now += 5 * SECOND;
+    }
+    do_steps(10, 10, SECOND / 20);
+    NEAR(epoch(), 4.5);
+    NEAR(run(), 54.5);
+}
+
+/*  Rows of an epoch that are not known before are those of the last one, at the rate of this one. */
+Test(time_left, epochs_of_a_length_that_is_found_have_their_own_rate)
+{
+    do_steps(100, 10, SECOND);
+    end_epoch();
+    do_steps(10, 10, SECOND / 10);
+    NEAR(epoch(), 9);
+}

@@ -197,7 +197,7 @@ Test(slow_calls, a_ring_of_waits_leads_to_a_host_that_is_stopped)
 {
     for (uint32_t i = 0; i < 6; i++)
         pages[i].waiting_ns = now_ns - 2 * second_ns;
-    pages[MEAN].peer_count = 0; /* no actor is known to receive from it */
+    pages[MEAN].peer_count = 0; /* no way leads to it */
     pages[FEED_A].peer_count = pages[FEED_C].peer_count = 1;
     processes[1].stopped = true;
     processes[1].last_ns = now_ns - 2 * second_ns;
