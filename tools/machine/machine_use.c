@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/text/quantity.h"
-
 /*  The share of a time by which a part of it grew; less than 0: not known. */
 static double share_of(uint64_t part_was, uint64_t part_is, uint64_t was, uint64_t is)
 {
@@ -50,13 +48,11 @@ __attribute__((format(printf, 2, 3))) static void add(char *text, const char *fo
 
 const char *tnd_machine_use_text(const tnd_machine_use_t *self, char text[TND_MACHINE_USE_TEXT])
 {
-    char size[TND_QUANTITY_SIZE];
     text[0] = '\0';
     if (self->busy >= 0)
-        add(text, "processors %.0f %%", 100 * self->busy);
+        add(text, "cpu %.0f %%", 100 * self->busy);
     if (self->memory > 0)
-        add(text, "memory %.0f %% of %s", 100 * (double)self->used / (double)self->memory,
-            tnd_quantity_size(self->memory, size));
+        add(text, "memory %.0f %%", 100 * (double)self->used / (double)self->memory);
     if (self->read >= 0 && self->written >= 0)
         add(text, "disks %.1f MB/s in, %.1f out", self->read * 1e-6, self->written * 1e-6);
     return text;

@@ -21,7 +21,7 @@ typedef struct {
 enum { TND_MACHINE_USE_TEXT = 120 };
 
 tnd_machine_use_t tnd_machine_use(const tnd_inspection_t *before, const tnd_inspection_t *after);
-/*  "processors 97 %, memory 61 % of 15.6 GiB, disks 12.0 MB/s in, 3.1 out"; what is not known is left out.
+/*  "cpu 97 %, memory 61 %, disks 12.0 MB/s in, 3.1 out"; what is not known is left out.
  *  Returns `text`. */
 const char *tnd_machine_use_text(const tnd_machine_use_t *self, char text[TND_MACHINE_USE_TEXT]);
 /*  Writes a member "machine". */

@@ -9,6 +9,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/observe/process.h"
 #include "tools/report/bottleneck.h"
+#include "tools/report/evidence.h"
 #include "tools/report/run_json.h"
 #include "tools/report/run_rate.h"
 
@@ -615,6 +616,13 @@ uint32_t tnd_top_snapshot_others(const tnd_top_snapshot_t *self, bool *same_name
     return count;
 }
 
+static void judge(tnd_top_snapshot_t *self, const tnd_inspection_t *before,
+                  const tnd_inspection_t *after, const tnd_inspected_t *leader)
+{
+    tnd_bottleneck_judge(before, after, leader, &self->verdict);
+    tnd_evidence_add(&self->verdict);
+}
+
 tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
                                          const tnd_inspection_t *after,
                                          const tnd_inspected_t *process)
@@ -635,7 +643,7 @@ tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
     take_log(self, &leader->record, after->now_ns);
     take_unread(self, after->unread);
     if (after != before && !leader->killed)
-        tnd_bottleneck_judge(before, after, leader, &self->verdict);
+        judge(self, before, after, leader);
     return self;
 }
 

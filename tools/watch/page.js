@@ -54,16 +54,6 @@ function tile(key, name, value, below, className) {
     return made;
 }
 
-/* Memory and disks of the machine on which `tundish watch` runs. */
-function machineText(machine) {
-    const texts = [];
-    if (machine.memory_bytes !== null)
-        texts.push(`memory ${percent(machine.memory_used_bytes / machine.memory_bytes)} of ${bytes(machine.memory_bytes)}`);
-    if (machine.disks_read_bytes_per_second !== null)
-        texts.push(`disks ${megabytes(machine.disks_read_bytes_per_second)} in, ${megabytes(machine.disks_written_bytes_per_second)} out`);
-    return texts.join(", ");
-}
-
 function showTiles(model) {
     const run = model.run, report = model.report, ledger = report ? report.rows : run.ledger_rows;
     const rate = model.live ? model.window.rows_per_second : report.rows_per_second;
@@ -79,7 +69,8 @@ function showTiles(model) {
              run.epoch_left_seconds !== null ? "of this epoch" : "not known yet");
     const machine = model.machine;
     if (machine && machine.processors_share !== null)
-        tile("machine", "processors of the machine", percent(machine.processors_share), machineText(machine));
+        tile("machine", "machine", `cpu ${percent(machine.processors_share)}`,
+             machine.memory_bytes === null ? "" : `memory ${percent(machine.memory_used_bytes / machine.memory_bytes)}`);
     const left = ledger.filtered + ledger.bad + ledger.dropped;
     tile("rows", "rows fed", count(report ? ledger.fed : run.rows), left > 0 ? `${count(left)} left out` : "none left out");
     if (report)
@@ -479,8 +470,22 @@ function host(model, one) {
                    ...(process ? memory(process, one.memory_bytes) : []));
 }
 
+/* Of the machine on which `tundish watch` runs, with all its programs. */
+function machineText(machine) {
+    const texts = [];
+    if (machine.memory_bytes !== null)
+        texts.push(`${bytes(machine.memory_used_bytes)} of ${bytes(machine.memory_bytes)} used`);
+    if (machine.disks_read_bytes_per_second !== null)
+        texts.push(`disks ${megabytes(machine.disks_read_bytes_per_second)} in, ${megabytes(machine.disks_written_bytes_per_second)} out`);
+    if (machine.disk_wait_share !== null)
+        texts.push(`processors wait for them ${percent(machine.disk_wait_share)}`);
+    return texts.join(" · ");
+}
+
 function showHosts(model) {
     const hosts = model.run.hosts.slice(0, 64).map(one => host(model, one));
+    if (model.machine)
+        hosts.push(element("p", "faint", `this machine: ${machineText(model.machine)}`));
     $("hosts").replaceChildren(...hosts);
     show("hosts-card", hosts.length > 0);
 }
