@@ -54,7 +54,7 @@ def test_the_page_has_the_figures_of_ps(folder):
               "where its threads are now", f"thread {seen['processes'][0]['actors'][0]['thread']} (")
         # The machine is shown, and the log can be searched.
         holds(page.until("document.querySelector('[data-figure=\"run/machine\"]') && "
-                         "document.querySelector('[data-figure=\"run/machine\"]').parentNode.innerText"), "cpu ", "memory ")
+                         "document.querySelector('[data-figure=\"run/machine\"]').parentNode.innerText"), "machine's cpu", " %", "memory ")
         holds(page.value("document.getElementById('hosts').innerText"), "this machine: ", " used")
         holds(page.value("document.getElementById('faults').innerText"), "hangs", "thread ", "wait channel")
         lines = page.value("document.querySelectorAll('#log li').length")

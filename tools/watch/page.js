@@ -69,7 +69,7 @@ function showTiles(model) {
              run.epoch_left_seconds !== null ? "of this epoch" : "not known yet");
     const machine = model.machine;
     if (machine && machine.processors_share !== null)
-        tile("machine", "machine", `cpu ${percent(machine.processors_share)}`,
+        tile("machine", "machine's cpu", percent(machine.processors_share),
              machine.memory_bytes === null ? "" : `memory ${percent(machine.memory_used_bytes / machine.memory_bytes)}`);
     const left = ledger.filtered + ledger.bad + ledger.dropped;
     tile("rows", "rows fed", count(report ? ledger.fed : run.rows), left > 0 ? `${count(left)} left out` : "none left out");

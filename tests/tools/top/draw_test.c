@@ -19,6 +19,21 @@ Test(draw, a_run_in_80_columns_and_24_rows)
     cr_assert_geq(feed, 0);
 }
 
+Test(draw, the_use_of_the_machine_is_whole_in_80_columns)
+{
+    run.machine = (tnd_machine_use_t){.busy = 1,
+                                      .memory = UINT64_C(2) << 40,
+                                      .used = UINT64_C(2) << 40,
+                                      .read = 12345.6e6,
+                                      .written = 2345.6e6};
+    cr_assert_geq(row_of("1 graph   machine: cpu 100 %, memory 100 %, disks 12345.6 MB/s in, "
+                         "2345.6 out"),
+                  0);
+    run.machine = (tnd_machine_use_t){.busy = -1, .read = -1, .written = -1};
+    cr_assert_geq(row_of("1 graph "), 0);
+    cr_assert_eq(row_of("machine"), -1);
+}
+
 Test(draw, every_size_from_80x24_to_200x60_fits)
 {
     for (unsigned rows = 1; rows <= 60; rows += 7)
