@@ -18,6 +18,9 @@ static const uint64_t control_ns = 3000000000, control_rests_ns = 1500000000;
 /*  Metrics that wait for so long are not written in time. */
 static const uint64_t output_ns = 1000000000;
 
+/*  A host that runs and is away for so long is cut off. */
+static const uint64_t cut_ns = 1000000000;
+
 /*  A process that died this often, last within this time, crashes again and again. */
 enum { DEATHS = 2 };
 static const uint64_t recent_ns = 60000000000;
@@ -253,6 +256,21 @@ static bool is_down(const tnd_run_view_t *view, const tnd_inspected_t *process)
     return process->stopped || process->killed || silent;
 }
 
+/*  Whether a host's process runs, as its pages here show, but the leader has not heard it for a while: the
+ *  network between them is cut. */
+static bool is_cut_off(const tnd_run_view_t *view, const tnd_host_record_t *host)
+{
+    const tnd_inspected_t *leader = leader_here(view);
+    uint64_t now = view->after->now_ns;
+    bool runs = false;
+    for (uint32_t p = 0; p < view->after->count; p++) {
+        const tnd_inspected_t *process = &view->after->processes[p];
+        if (tnd_run_view_has(view, process) && strcmp(process->host, host->name) == 0)
+            runs = !process->stopped && !process->killed && process->silent_ns == 0;
+    }
+    return leader != NULL && runs && host->since_ns != 0 && now >= host->since_ns + cut_ns;
+}
+
 /*  Hosts that the leader misses. */
 static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *host,
                         tnd_verdict_t *verdict)
@@ -264,7 +282,7 @@ static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *hos
     bool away = host->presence == TND_PRESENCE_AWAY || lost;
     if (!away && (host->presence != TND_PRESENCE_EXPECTED || host->waited_for == 0))
         return;
-    if (is_seen(view, host->name))
+    if (is_seen(view, host->name) && !(away && is_cut_off(view, host)))
         return;
     tnd_fault_t fault = {.cause = away ? TND_CAUSE_AWAY : TND_CAUSE_NOT_STARTED,
                          .process = away ? (int)host->process : 0};

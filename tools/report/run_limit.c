@@ -667,13 +667,10 @@ static void say_filtered(const tnd_run_view_t *view, tnd_verdict_t *verdict)
                         100 * (double)page->filtered / rows);
 }
 
-/*  Of actors that work in turns, the busiest one between the looks or in the last seconds. */
-static void find_busiest_of_turns(const tnd_run_view_t *view, uint64_t seconds,
-                                  tnd_verdict_t *verdict)
+/*  Of actors that work in turns, the busiest one between the looks. */
+static void find_busiest_of_turns(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     search_t search = search_in(view, 0);
-    if (search.most < turns_share && seconds > 0)
-        search = search_in(view, seconds);
     if (search.who.page == NULL || search.most < turns_share) {
         tnd_verdict_say(verdict, ": no actor was working at this moment; try again");
         return;
@@ -693,7 +690,7 @@ void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_chain_end_t end,
     uint64_t seconds = seconds_of(view);
     seconds = seconds < CALM_SECONDS ? seconds : CALM_SECONDS;
     if (end == TND_CHAIN_TURNS)
-        find_busiest_of_turns(view, seconds, verdict);
+        find_busiest_of_turns(view, verdict);
     if (seconds == 0 || verdict->limit.bound != TND_BOUND_NONE)
         return;
     search_t search = search_in(view, seconds);

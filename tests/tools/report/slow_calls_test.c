@@ -209,3 +209,29 @@ Test(slow_calls, a_ring_of_waits_leads_to_a_host_that_is_stopped)
     cr_assert_str_eq(verdict.actor, "feed@c");
     cr_assert_eq(verdict.process, 13);
 }
+
+/*  The process of host c runs, but the leader, on host a, does not hear it. */
+Test(slow_calls, a_host_that_runs_but_is_cut_off_is_named)
+{
+    static tnd_run_page_t page;
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 2};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    page = (tnd_run_page_t){.state = 5};
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    processes[0].record.page = &page;
+    tnd_host_record_t *host = &processes[0].record.hosts[1];
+    strcpy(host->name, "c");
+    strcpy(host->address, "10.0.0.3");
+    host->presence = TND_PRESENCE_AWAY;
+    host->since_ns = now_ns - second_ns + 1;
+    judge();
+    cr_assert_not(has(TND_CAUSE_AWAY), "it may be back in a moment");
+    host->since_ns--;
+    judge();
+    cr_assert_str_eq(fault(TND_CAUSE_AWAY)->host, "c");
+    cr_assert_not_null(strstr(fault(TND_CAUSE_AWAY)->text, "at 10.0.0.3 has been away for 1.0 s"));
+    processes[1].stopped = true; /* which says more */
+    judge();
+    cr_assert_not(has(TND_CAUSE_AWAY));
+    free(memory);
+}
