@@ -594,10 +594,41 @@ static bool end_at_host(const walk_t *walk)
     return false;
 }
 
+/*  Where a connection was lost and is not there again, what is on its way to an actor never comes. */
+static bool end_at_lost(const walk_t *walk, const tnd_run_record_t *record)
+{
+    for (uint32_t e = 0; record->page != NULL && e < record->shape.edges; e++) {
+        const tnd_edge_record_t *edge = &record->edges[e];
+        const tnd_host_record_t *from = tnd_run_view_host(walk->view, edge->from);
+        const tnd_host_record_t *to = tnd_run_view_host(walk->view, edge->to);
+        bool lost = (edge->ends[0].lost > 0 && edge->ends[0].up_ns == 0) ||
+                    (edge->ends[1].lost > 0 && edge->ends[1].up_ns == 0);
+        if (!lost || from == NULL || to == NULL || from == to)
+            continue;
+        tnd_verdict_say(walk->verdict,
+                        "; the connection from %s on host %s to %s on host %s was lost, and is not "
+                        "there again: look at the network between them",
+                        tnd_run_view_name(walk->view, edge->from), from->name,
+                        tnd_run_view_name(walk->view, edge->to), to->name);
+        return true;
+    }
+    return false;
+}
+
+static bool end_at_lost_of_all(const walk_t *walk)
+{
+    const tnd_run_view_t *view = walk->view;
+    for (uint32_t p = 0; p < view->after->count; p++)
+        if (tnd_run_view_has(view, &view->after->processes[p]) &&
+            end_at_lost(walk, &view->after->processes[p].record))
+            return true;
+    return false;
+}
+
 static void come_round(walk_t *walk, const tnd_seen_t *who)
 {
     uint64_t least = UINT64_MAX;
-    if (end_at_worker(walk) || end_at_link(walk) || end_at_host(walk))
+    if (end_at_worker(walk) || end_at_link(walk) || end_at_host(walk) || end_at_lost_of_all(walk))
         return;
     for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
         least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;

@@ -235,3 +235,34 @@ Test(slow_calls, a_host_that_runs_but_is_cut_off_is_named)
     cr_assert_not(has(TND_CAUSE_AWAY));
     free(memory);
 }
+
+/*  If a connection was lost, actors that wait for one another are not a bug. */
+Test(slow_calls, a_ring_of_waits_leads_to_a_connection_that_was_lost)
+{
+    static tnd_run_page_t page;
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 2, .edges = 1};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    page = (tnd_run_page_t){.state = 5};
+    processes[1].count = 0;
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    processes[0].record.page = &page;
+    tnd_run_record_t *record = &processes[0].record;
+    strcpy(record->hosts[0].name, "a");
+    strcpy(record->hosts[1].name, "c");
+    strcpy(record->instances[PREP].name, "prep.0");
+    strcpy(record->instances[BATCH].name, "batch.0");
+    record->instances[BATCH].host = 1;
+    record->edges[0] = (tnd_edge_record_t){.from = PREP, .to = BATCH};
+    judge();
+    cr_assert_eq(verdict.state, TND_RUN_CYCLE, "it was never there");
+    record->edges[0].ends[1].lost = 1;
+    judge();
+    cr_assert_eq(verdict.state, TND_RUN_STALLED, "%s", verdict.sentence);
+    cr_assert_not_null(strstr(verdict.sentence,
+                              "; the connection from prep.0 on host a to batch.0 on host c was "
+                              "lost, and is not there again"));
+    record->edges[0].ends[1].up_ns = now_ns;
+    judge();
+    cr_assert_eq(verdict.state, TND_RUN_CYCLE, "it is there again");
+    free(memory);
+}
