@@ -62,8 +62,7 @@ static tnd_graph_t *compose(const bench_graph_t *wanted)
     return graph;
 }
 
-/*  A port that is free now. */
-static unsigned free_port(void)
+unsigned bench_free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -78,7 +77,7 @@ static unsigned free_port(void)
 static void write_overlay(const bench_graph_t *wanted, char *text)
 {
     const char *prep = wanted->preprocessor != NULL ? " prep," : "";
-    int used = snprintf(text, OVERLAY_BYTES, "port: %u\nhosts:\n", free_port());
+    int used = snprintf(text, OVERLAY_BYTES, "port: %u\nhosts:\n", bench_free_port());
     for (uint32_t h = 0; h < wanted->hosts; h++)
         used += snprintf(text + used, OVERLAY_BYTES - (size_t)used,
                          "  h%u: {address: 127.0.0.1, lanes: 1, actors: [read,%s batch, feed]}\n",

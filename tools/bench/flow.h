@@ -19,5 +19,7 @@ typedef struct {
 } bench_graph_t;
 
 bench_took_t bench_flow(const bench_graph_t *graph);
+/*  A port that is free now. */
+unsigned bench_free_port(void);
 
 #endif

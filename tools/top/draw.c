@@ -30,16 +30,6 @@ static bool is_bad(const tnd_top_snapshot_t *snapshot)
     return strcmp(snapshot->outcome, "done") != 0 && strcmp(snapshot->outcome, "drained") != 0;
 }
 
-size_t tnd_top_break(const char *text, size_t length, size_t width)
-{
-    if (length <= width)
-        return length;
-    size_t cut = width;
-    while (cut > 0 && text[cut] != ' ')
-        cut--;
-    return cut == 0 ? width : cut;
-}
-
 /*  Draws a text over several rows, broken at spaces; returns how many rows it takes. */
 static unsigned put_wrapped(tnd_screen_t *screen, unsigned row, unsigned column, unsigned rows,
                             tnd_ink_t ink, const char *text)

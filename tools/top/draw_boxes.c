@@ -8,6 +8,16 @@
 #include "runtime/text/quantity.h"
 #include "tools/cli/number_text.h"
 
+size_t tnd_top_break(const char *text, size_t length, size_t width)
+{
+    if (length <= width)
+        return length;
+    size_t cut = width;
+    while (cut > 0 && text[cut] != ' ')
+        cut--;
+    return cut == 0 ? width : cut;
+}
+
 static const char *const transports[] = {"inproc", "ipc", "tcp"};
 
 tnd_ink_t tnd_top_time_ink(unsigned time)

@@ -5,26 +5,30 @@
  *  take turns: one that only posts, one that computes after it has posted, and one that begins each array as it
  *  is posted.  With `apply: early`, `apply` awaits and updates array after array, for as long again.  From the
  *  start of a step to the end of its `apply`.  Usage: bench_begin [--smoke | STEPS] */
-#include <arpa/inet.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tundish/tundish.h>
-
 #include "runtime/base/allocation.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/flow.h"
+#include "tools/bench/reduce/program.h"
 
-enum { ARRAYS = 4, FLOATS = 1 << 20, REPLICAS = 2, WARM = 2, SMOKE_TURNS = 3, MOST = 60 };
+enum { ARRAYS = 4, FLOATS = 1 << 20, WARM = 2, SMOKE_TURNS = 3, MOST = 60 };
 
 typedef enum { ALONE, AFTER, BESIDE, WAYS } way_t;
+
+/*  Milliseconds of one process, by way, of the turns after the warm ones. */
+typedef struct {
+    double took[WAYS][MOST];
+    double alone_ms; /* the last reduction alone */
+} times_t;
 
 typedef struct {
     float *values[ARRAYS];
     uint64_t quarter_ns; /* of a step, and of an update */
     uint64_t began_ns, took_ns;
-    bool early;
+    bool first, early;
+    times_t *times, *of_first;
 } bench_step_t;
 
 static way_t way_of(const tnd_replica_t *replica)
@@ -68,84 +72,34 @@ static tnd_status_t update(tnd_replica_t *replica, void *user)
     return TND_OK;
 }
 
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(fd, (struct sockaddr *)&address, length) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &length) != 0)
-        exit(1);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
-static tnd_graph_t *make_graph(uint16_t port, bool early, const float *rows, uint64_t count)
-{
-    char overlay[256];
-    tnd_graph_t *graph = tnd_graph_new("begin", 7);
-    tnd_graph_add(graph, "read", "reader", "source: memory");
-    tnd_graph_array(graph, "read", "x", TND_F32, 1, &count, rows);
-    tnd_graph_add(graph, "batch", "batcher", "size: 2, replicas: 2");
-    tnd_graph_add(graph, "feed", "feeder", early ? "apply: early" : "");
-    tnd_graph_add(graph, "mean", "reducer", "");
-    tnd_graph_link(graph, "read -> batch -> feed <-> mean");
-    snprintf(overlay, sizeof overlay,
-             "port: %u\nhosts:\n"
-             "  a: {address: 127.0.0.1, lanes: 1, actors: [read, batch, feed, mean]}\n"
-             "  b: {address: 127.0.0.1, lanes: 1, actors: [read, batch, feed]}\n",
-             (unsigned)port);
-    tnd_graph_set(graph, "lanes", "2");
-    tnd_graph_place(graph, overlay);
-    return graph;
-}
-
-/*  Milliseconds of one process, by way, of the turns after the warm ones. */
-typedef struct {
-    double took[WAYS][MOST];
-    double alone_ms; /* the last reduction alone */
-} times_t;
-
 /*  The first process measures how long reductions take alone; then both compute as long. */
-static void note(times_t *times, bool first, int at, bench_step_t *step)
+static void note(void *user, uint64_t step)
 {
-    double ms = (double)step->took_ns * 1e-6;
-    if (at >= 0)
-        times->took[at % WAYS][at / WAYS] = ms;
-    if (first && (at + WARM * WAYS) % WAYS == ALONE)
-        times->alone_ms = ms;
+    bench_step_t *self = user;
+    double ms = (double)self->took_ns * 1e-6;
+    if (step >= WARM * WAYS)
+        self->times->took[step % WAYS][step / WAYS - WARM] = ms;
+    if (self->first && step % WAYS == ALONE)
+        self->times->alone_ms = ms;
+    self->quarter_ns = (uint64_t)(self->of_first->alone_ms * 1e6) / ARRAYS;
 }
 
-static void run(uint16_t port, bool first, bool early, times_t *times, times_t *of_first, int turns)
+static void run(unsigned port, bool first, bool early, times_t *times, times_t *of_first, int turns)
 {
-    uint64_t count = (uint64_t)(turns + WARM) * WAYS * REPLICAS;
-    float *rows = tnd_allocate_zeroed(count, sizeof *rows);
-    tnd_graph_t *graph = make_graph(port, early, rows, count);
-    tnd_session_t *session = NULL;
-    bench_step_t step = {.early = early};
+    bench_step_t step = {.first = first, .early = early, .times = times, .of_first = of_first};
+    const program_t program = {.feeder = early ? "apply: early" : "",
+                               .port = port,
+                               .second = !first,
+                               .steps = (uint64_t)(turns + WARM) * WAYS,
+                               .post = post,
+                               .end = update,
+                               .note = note,
+                               .user = &step};
     for (int a = 0; a < ARRAYS; a++)
         step.values[a] = tnd_allocate_zeroed(FLOATS, sizeof(float));
-    if (tnd_session_open(&session, graph, first ? "a" : "b") != TND_OK) {
-        fprintf(stderr, "%s\n", tnd_graph_errors(graph));
-        exit(1);
-    }
-    tnd_feed_t *feed = tnd_session_feed(session, "feed");
-    int at = -WARM * WAYS;
-    for (; tnd_feed_next(feed) == TND_OK && tnd_feed_run(feed, post, update, &step) == TND_OK;
-         at++) {
-        note(times, first, at, &step);
-        step.quarter_ns = (uint64_t)(of_first->alone_ms * 1e6) / ARRAYS;
-    }
-    if (at != turns * WAYS) {
-        fprintf(stderr, "%s\n", tnd_session_error(session));
-        exit(1);
-    }
-    (void)tnd_session_wait(session);
-    (void)tnd_session_destroy(&session);
-    tnd_graph_destroy(&graph);
+    program_run(&program);
     for (int a = 0; a < ARRAYS; a++)
         free(step.values[a]);
-    free(rows);
 }
 
 /*  The median of the quotients with the bound of the same turn: the step, which is as long as the reductions
@@ -171,7 +125,7 @@ static void print(const char *name, times_t *times, int turns, bool early, doubl
 
 static bool compare(const char *name, times_t *times, int turns, bool early, double goal)
 {
-    uint16_t port = free_port();
+    unsigned port = bench_free_port();
     int status;
     pid_t other = fork();
     if (other == 0) {
