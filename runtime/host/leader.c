@@ -11,6 +11,7 @@
 #include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log_events.h"
+#include "runtime/core/session/roster.h"
 
 static void make_chain(tnd_leader_t *self, uint32_t index)
 {
