@@ -40,8 +40,8 @@ Test(hub, a_peer_that_returns_after_its_clock_went_back_is_accepted)
     site_connect(&worker, &stage.terms);
     run_until(&worker, &join, &worker.ups, 1);
 
-    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 5\nlost 2\nup 2 life 10\n",
-                     "later than the one before, by 1 and its own");
+    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 5\nlost 2\nup 2 life 6\n",
+                     "later than the one before, by 1 and its birth in units of 65 us");
     cr_assert_str_eq(worker.trace, "up 1\n");
     part(&stage, &join, &worker);
 }

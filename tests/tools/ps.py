@@ -45,6 +45,7 @@ def look(environment):
     code, out, err = run("ps", "--json", env=environment)
     same((code, err), (0, ""))
     json_schema.check(json.loads(out), SCHEMA)
+    assert "machine" in json.loads(out)  # which a report lacks
     return [p for p in json.loads(out)["processes"] if p["run"] == "stuck"]
 
 
