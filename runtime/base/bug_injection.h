@@ -120,6 +120,7 @@
     X(STEP_DEALT_TWICE, "a rewind deals steps that a replica holds to another one")                \
     X(STEP_OF_THE_DEAD_FORGOTTEN, "the steps of a dead replica are not asked for again")           \
     X(LATER_LIFE_GONE, "the word that a replica has died takes the steps of its next life")        \
+    X(BIRTHS_IN_ANY_ORDER, "a replica may have been born before its last life")                    \
     X(LEAST_STEP_WITHOUT_SLOT, "replicas keep no slot for the least step that is not applied")     \
     X(PUSHED_STEP_TAKEN_AGAIN, "a replica takes rows of a step that it has pushed")
 

@@ -256,9 +256,23 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
     tnd_leader_core_fail_later(self, member->host, TND_LEADER_CORE_BROKEN, now);
 }
 
-void tnd_leader_core_actor_born(tnd_leader_core_t *self, tnd_actor_id_t id, tnd_life_t life)
+/*  Joins and the holder of parameters tell the lives of a replica apart by their order. */
+void tnd_leader_core_actor_born(tnd_leader_core_t *self, tnd_actor_id_t id, tnd_life_t life,
+                                uint64_t now)
 {
-    tnd_members_born(&self->members, tnd_members_find(&self->members, id), life);
+    uint32_t index = tnd_members_find(&self->members, id);
+    const tnd_member_t *member = &self->config.members[index];
+    if (life < self->members.actors[index].life && !tnd_leader_core_ends(self) &&
+        !TND_BUG(BIRTHS_IN_ANY_ORDER)) {
+        (void)tnd_fail(
+            &self->why,
+            "%s was started again, and the clock of host %s has been set back since it "
+            "was started before: let its clock only be slowed down (chrony, or `ntpd -x`)",
+            member->name, host_name(self, member->host));
+        tnd_leader_core_fail_later(self, member->host, TND_LEADER_CORE_BROKEN, now);
+        return;
+    }
+    tnd_members_born(&self->members, index, life);
 }
 
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now)

@@ -97,8 +97,9 @@ void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64
                                   const char *what, uint64_t now);
 void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 /*  The life of an actor that carries replicas without state, as its host reports it before any other actor
- *  can hear of it. */
-void tnd_leader_core_actor_born(tnd_leader_core_t *self, tnd_actor_id_t actor, tnd_life_t life);
+ *  can hear of it.  Each is later than the one before, or the run fails: a clock was set back. */
+void tnd_leader_core_actor_born(tnd_leader_core_t *self, tnd_actor_id_t actor, tnd_life_t life,
+                                uint64_t now);
 /*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
  *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
 
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note)
 {
@@ -309,7 +310,7 @@ static bool take_birth(tnd_leader_t *self, uint32_t host, const char *line)
         return true;
     tnd_leader_core_t *session = self->chains[self->plan->instances[instance].chain].session;
     if (session != NULL)
-        tnd_leader_core_actor_born(session, instance, life);
+        tnd_leader_core_actor_born(session, instance, life, tnd_clock_now());
     return true;
 }
 

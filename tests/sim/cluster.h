@@ -84,6 +84,7 @@ enum { SIM_PORTS = 2 }; /* of one actor */
 
 typedef struct {
     sim_place_t places[SIM_ACTORS][SIM_PORTS];
+    tnd_life_t born[SIM_ACTORS]; /* of replicas of a holder */
 } sim_table_t;
 
 /*  A message on its way. */
@@ -184,8 +185,9 @@ typedef struct {
     bool started; /* its host knows where its peers listen */
     bool moved;   /* peers may listen elsewhere now */
     sim_place_t places[SIM_PORTS];
-    tnd_life_t life; /* unique in the simulation */
-    tnd_life_t said; /* as peers are told: by the time of day */
+    tnd_life_t told_birth; /* of a replica, to the leader of this session */
+    tnd_life_t life;       /* unique in the simulation */
+    tnd_life_t said;       /* as peers are told: by the time of day */
     void *machine;
     tnd_validator_t *validator;
     sim_queue_t inbox;

@@ -134,8 +134,10 @@ sim_table_t *sim_endpoints_of(sim_t *self, uint32_t host)
     for (uint32_t id = 0; id < self->plan.member_count; id++)
         if (host == SIM_NONE)
             memcpy(table->places[id], self->table[id], sizeof self->table[id]);
-        else if (self->actors[id].host == host && self->actors[id].alive)
+        else if (self->actors[id].host == host && self->actors[id].alive) {
             memcpy(table->places[id], self->actors[id].places, sizeof self->table[id]);
+            table->born[id] = self->actors[id].said;
+        }
     return table;
 }
 
@@ -146,6 +148,15 @@ void sim_endpoints_forget(sim_t *self, uint32_t host)
             memset(self->table[id], 0, sizeof self->table[id]);
 }
 
+/*  The run ends where the clock of a replica's host was set back. */
+static void tell_birth(sim_t *self, uint32_t id, tnd_life_t life)
+{
+    if (life < self->actors[id].told_birth)
+        self->feeder_dead = true;
+    self->actors[id].told_birth = life;
+    tnd_leader_core_actor_born(self->run.session, id, life, sim_clock(self, 0));
+}
+
 bool sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said)
 {
     bool moved = false;
@@ -154,6 +165,8 @@ bool sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said)
             continue;
         moved = moved || memcmp(self->table[id], said->places[id], sizeof self->table[id]) != 0;
         memcpy(self->table[id], said->places[id], sizeof self->table[id]);
+        if (self->actors[id].role == TND_ROLE_REPLICA && said->born[id] != 0)
+            tell_birth(self, id, said->born[id]);
     }
     return moved;
 }

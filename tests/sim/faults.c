@@ -323,7 +323,7 @@ static bool crash(sim_t *self, tnd_role_t role)
     if (id == SIM_NONE || self->hosts[self->actors[id].host].paused ||
         blames_row(&self->actors[id]))
         return false;
-    if (role == TND_ROLE_FEEDER || role == TND_ROLE_REPLICA || role == TND_ROLE_PARAMETERS) {
+    if (role == TND_ROLE_FEEDER || role == TND_ROLE_PARAMETERS) {
         self->feeder_dead = true;
         self->over = self->over || self->closing;
     }

@@ -196,9 +196,9 @@ static void perform(sim_t *self, uint32_t id, const sim_actor_t *actor)
         case TND_PARAMETERS_COMMIT:
             tell_leader(self, actor, TND_MSG_COMMIT, &effect);
             break;
-        case TND_PARAMETERS_REDO: /* the run ends with a replica */
-            sim_violate(self, "%s wants rows of step %" PRIu64 " again", sim_name(self, id),
-                        effect.step);
+        case TND_PARAMETERS_REDO:
+            tell_leader(self, actor, TND_MSG_REDO, &effect);
+            break;
         }
 }
 
@@ -265,6 +265,13 @@ static void take_rewind(sim_t *self, uint32_t id, holder_t *holder, const tnd_ms
     tnd_parameters_core_rewind(holder->core, msg->generation, step);
 }
 
+static void take_gone(const sim_t *self, holder_t *holder, tnd_actor_id_t actor, tnd_life_t life)
+{
+    for (uint32_t r = 0; r < self->plan.dealt; r++)
+        if (self->feeder_of[r] == actor)
+            tnd_parameters_core_replica_gone(holder->core, r, life);
+}
+
 static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
 {
     sim_actor_t *actor = &self->actors[id];
@@ -283,6 +290,9 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         break;
     case TND_MSG_REWIND:
         take_rewind(self, id, holder, msg);
+        break;
+    case TND_MSG_GONE:
+        take_gone(self, holder, msg->gone.actor, msg->gone.life);
         break;
     case TND_MSG_BOOKED:
         tnd_parameters_core_booked(holder->core, msg->until.step);

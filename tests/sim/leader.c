@@ -320,7 +320,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         break;
     }
     case TND_EFFECT_RESTART:
-        restart(self, effect->msg.to, effect->msg.note.number == 1);
+        restart(self, effect->msg.to, effect->msg.note.number != TND_LEADER_CORE_DIED);
         break;
     case TND_EFFECT_OUTCOME:
         self->closing = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&

@@ -236,12 +236,11 @@ static void run_job(sim_t *sim, const options_t *options, job_t *jobs, uint64_t 
 static void print_summary(const job_t *all, double seconds)
 {
     static const char *const names[] = {
-        "events",      "blocks",   "checkpoints", "resumes", "second_chains",
-        "validations", "given_up", "last_steps",  "resumed", "silences",
-        "transfers",   "strays",   "replaced",    "hangs",   "signals",
-        "joins",       "openings", "stalls",      "doubled", "starts",
-        "left_out",    "pushes",   "redone",      "dealt",   "syncs",
-        "ended_early"};
+        "events",   "blocks",     "checkpoints", "resumes",  "second_chains", "validations",
+        "given_up", "last_steps", "resumed",     "silences", "transfers",     "strays",
+        "replaced", "hangs",      "signals",     "joins",    "openings",      "stalls",
+        "doubled",  "starts",     "left_out",    "pushes",   "redone",        "dealt",
+        "syncs",    "ended_early"};
     enum { NAMES = sizeof names / sizeof *names };
     _Static_assert((NAMES + SIM_FAULT_KINDS) * sizeof(uint64_t) == sizeof(sim_counts_t),
                    "each count has a name");

@@ -53,8 +53,7 @@ bool sim_process_is_soft(const sim_t *self, uint32_t h)
 {
     bool soft = h > 0;
     uint32_t end;
-    (void)sim_plan_committers(&self->plan, &end);
-    for (uint32_t id = self->plan.first_feeder; id < end; id++)
+    for (uint32_t id = sim_plan_committers(&self->plan, &end); id < end; id++)
         soft = soft && self->actors[id].host != h;
     return soft;
 }

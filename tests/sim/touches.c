@@ -107,8 +107,7 @@ static void note(sim_t *self, const sim_touch_t *touch)
     if (touch->verb != TND_TOUCH_RESTART)
         return;
     sim_actor_t *actor = &self->actors[touch->value];
-    if (actor->role == TND_ROLE_FEEDER || actor->role == TND_ROLE_REPLICA ||
-        actor->role == TND_ROLE_PARAMETERS)
+    if (tnd_members_commits((tnd_role_t)actor->role))
         sim_violate(self, "%s is restarted on request", sim_name(self, touch->value));
     actor->asked_life = actor->life;
     actor->asked_at = self->now;

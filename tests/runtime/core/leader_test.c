@@ -622,7 +622,7 @@ static tnd_leader_core_t *dealing(tnd_role_t first)
     tnd_leader_core_t *self =
         go(tnd_leader_core_init(calloc(1, tnd_leader_core_bytes(&config)), &config, &start, 0));
     is_idle(self, 0);
-    tnd_leader_core_actor_born(self, FEED_1, 70);
+    tnd_leader_core_actor_born(self, FEED_1, 70, 0);
     tnd_leader_core_actor_up(self, HOLDER, 0);
     rewinds(self, 0, 1, 0);
     return self;
@@ -702,13 +702,13 @@ Test(leader, a_replica_that_was_lost_and_lives_is_restarted)
     tnd_leader_core_host_lost(self, 3, "silent", 0);
     tells_gone(self, 70);
     tnd_leader_core_host_up(self, 3, 0);
-    tnd_leader_core_actor_born(self, FEED_1, 70);
+    tnd_leader_core_actor_born(self, FEED_1, 70, 0);
     tnd_leader_core_actors_up(self, 3, 0);
     cr_assert(tnd_leader_core_next(self, 0, &effect));
     cr_assert(effect.kind == TND_EFFECT_RESTART && effect.msg.to == FEED_1);
     cr_assert_eq(effect.msg.note.number, TND_LEADER_CORE_OVERTAKEN);
     is_idle(self, 0);
-    tnd_leader_core_actor_born(self, FEED_1, 80);
+    tnd_leader_core_actor_born(self, FEED_1, 80, 0);
     tnd_leader_core_actor_up(self, FEED_1, 0);
     is_idle(self, 0);
 
@@ -716,9 +716,25 @@ Test(leader, a_replica_that_was_lost_and_lives_is_restarted)
     tnd_leader_core_host_again(self, 3, "killed", 0);
     tells_gone(self, 80);
     tnd_leader_core_host_up(self, 3, 0);
-    tnd_leader_core_actor_born(self, FEED_1, 90);
+    tnd_leader_core_actor_born(self, FEED_1, 90, 0);
     tnd_leader_core_actors_up(self, 3, 0);
     is_idle(self, 1000 * ms);
+    free(self);
+}
+
+/*  Joins and the holder could not tell the two lives apart. */
+Test(leader, a_replica_that_is_born_before_its_last_life_ends_the_run)
+{
+    tnd_leader_core_t *self = dealing(TND_ROLE_REPLICA);
+    tnd_leader_core_host_again(self, 3, "killed", 0);
+    tells_gone(self, 70);
+    tnd_leader_core_host_up(self, 3, 0);
+    tnd_leader_core_actor_born(self, FEED_1, 70, 0);
+    cr_assert_not(tnd_leader_core_is_failing(self));
+    tnd_leader_core_actor_born(self, FEED_1, 69, 0);
+    cr_assert(tnd_leader_core_is_failing(self));
+    cr_assert_not_null(strstr(tnd_leader_core_why(self), "the clock of host"), "%s",
+                       tnd_leader_core_why(self));
     free(self);
 }
 
