@@ -461,11 +461,14 @@ static void take_gone(holder_t *holder, tnd_actor_id_t actor, tnd_life_t life)
 
 static tnd_status_t take_message(holder_t *holder, tnd_arrival_t *arrival, tnd_error_t *error)
 {
+    tnd_status_t status;
     const tnd_msg_t *msg = &arrival->msg;
     uint64_t started = tnd_parameters_core_started(holder->machine);
     switch (msg->kind) {
     case TND_MSG_INITIAL:
-        return take_initial(holder, msg, error);
+        status = take_initial(holder, msg, error);
+        tnd_msg_drop(&arrival->msg, arrival->carry);
+        return status;
     case TND_MSG_READ:
         return tnd_parameters_core_read(holder->machine, msg->parameters.replica,
                                         msg->parameters.step, error);

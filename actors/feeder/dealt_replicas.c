@@ -338,11 +338,14 @@ static tnd_status_t take_served_values(tnd_dealt_replicas_t *self, tnd_arrival_t
     tnd_buffer_drop(&self->initial);
     if (self->count == 0)
         set_count(self, tnd_buffer_size(values) / sizeof(float));
-    if (tnd_buffer_size(values) != gradient_bytes(self))
-        return tnd_fail(error,
-                        "%s: %s served parameters of %zu bytes, but it holds %zu f32: compare the "
-                        "versions of Tundish on both hosts",
-                        self->config.name, self->holder, tnd_buffer_size(values), self->count);
+    if (tnd_buffer_size(values) != gradient_bytes(self)) {
+        (void)tnd_fail(error,
+                       "%s: %s served parameters of %zu bytes, but it holds %zu f32: compare the "
+                       "versions of Tundish on both hosts",
+                       self->config.name, self->holder, tnd_buffer_size(values), self->count);
+        tnd_msg_drop(&arrival->msg, arrival->carry);
+        return TND_FAILED;
+    }
     arrival->carry = TND_CARRY_NOTHING;
     keep_served(self, replica, values, msg->parameters.version);
     tnd_dealt_steps_served(replica->machine, msg->parameters.step, values);

@@ -75,8 +75,8 @@ typedef struct tnd_kind {
     /*  Initializes the state; the actor's stream and options are known. On failure `fini` is called
      *  and the run fails with the text. */
     tnd_status_t (*init)(void *state, tnd_actor_t *self, tnd_error_t *error);
-    /*  A peer connected or was lost, or a message that the kind accepts arrived. The hook takes the
-     *  payload by setting arrival->carry to TND_CARRY_NOTHING; otherwise the runtime drops it. */
+    /*  A peer connected or was lost, or a message that the kind accepts arrived. The hook owns its payload,
+     *  and drops what it does not keep. */
     tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                            tnd_error_t *error);
     /*  Performs what the state machine decided, about one unit of work. *more_p: more work is
