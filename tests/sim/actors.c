@@ -212,7 +212,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
         return;
     actor->alive = true;
     actor->busy = false;
-    actor->started = actor->moved = false;
+    actor->started = actor->moved = actor->replaces = false;
     memset(actor->places, 0, sizeof actor->places);
     actor->life = ++self->lives;
     actor->born_at = self->now;

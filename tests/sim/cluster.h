@@ -182,8 +182,9 @@ typedef struct {
 typedef struct {
     uint32_t role, host;
     bool alive, busy;
-    bool started; /* its host knows where its peers listen */
-    bool moved;   /* peers may listen elsewhere now */
+    bool started;  /* its host knows where its peers listen */
+    bool moved;    /* peers may listen elsewhere now */
+    bool replaces; /* an earlier life in its process, and the leader has not heard of it */
     sim_place_t places[SIM_PORTS];
     tnd_life_t told_birth; /* of a replica, to the leader of this session */
     tnd_life_t life;       /* unique in the simulation */

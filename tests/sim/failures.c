@@ -30,15 +30,15 @@ bool sim_failure_says(sim_t *self, uint32_t id)
            sim_hash(self->plan.seed + self->now, id) % 2 == 0;
 }
 
-/*  Whether each lane can report what it has sent: its join runs, is what it was when the run began to fail, and
- *  its host is there and has said that it is ready. */
+/*  Whether each lane can report what it has sent, as far as the leader knows: its join runs, is what it was when
+ *  the run began to fail, and its host is there and has said that it is ready. */
 static bool lanes_report(const sim_t *self)
 {
     bool report = true;
     for (uint32_t lane = 0; lane < self->plan.lanes; lane++) {
         const sim_actor_t *join = &self->actors[self->joins[lane]];
         report = report && join->started && join->alive && join->born_at < self->failing_at &&
-                 !join->asked_life && self->presences[join->host].up &&
+                 !join->replaces && !join->asked_life && self->presences[join->host].up &&
                  self->start_hosts[join->host].counted;
     }
     return report;

@@ -236,6 +236,7 @@ static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
         break;
     case TND_MSG_RESTARTED:
         tnd_leader_core_actor_up(self->run.session, actor, now);
+        self->actors[actor].replaces = false;
         break;
     default:
         break;

@@ -68,6 +68,7 @@ void sim_life_follow(sim_t *self, uint32_t id)
 void sim_life_begin(sim_t *self, uint32_t id)
 {
     sim_actor_born(self, id);
+    self->actors[id].replaces = true;
     sim_endpoints_bind(self, self->actors[id].host);
     sim_life_follow(self, id);
 }
