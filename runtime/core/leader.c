@@ -376,6 +376,7 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
         return;
     }
     feeder->committed++;
+    self->members.has_values = true;
     feeder->cut = msg->commit.cut ? feeder->committed : feeder->cut;
     self->over_at = msg->commit.last ? feeder->committed : self->over_at;
     feeder->began = true;

@@ -272,10 +272,22 @@ static bool has_replicas(const tnd_members_t *self)
     return false;
 }
 
+/*  Whether the holder of parameters may wait for the first values of a replica there, which no other one has. */
+static bool brings_values(const tnd_members_t *self, uint32_t host)
+{
+    uint32_t first = 0;
+    while (first < self->config.member_count &&
+           self->config.members[first].role != TND_ROLE_REPLICA)
+        first++;
+    return first < self->config.member_count && self->config.members[first].host == host &&
+           !self->has_values;
+}
+
 bool tnd_members_matter(const tnd_members_t *self, uint32_t host)
 {
     return self->hosts[host].needed || has_role(self, host, TND_ROLE_REDUCER) ||
            (has_role(self, host, TND_ROLE_REPLICA) && !has_replicas(self)) ||
+           brings_values(self, host) ||
            (has_role(self, host, TND_ROLE_WORKER) && !all_lanes_served(self));
 }
 

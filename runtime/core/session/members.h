@@ -62,6 +62,7 @@ typedef struct {
     tnd_actor_state_t *actors;
     tnd_host_state_t *hosts;
     uint32_t restarts_due;
+    bool has_values; /* a holder of parameters has committed a step, so it needs no first values */
 } tnd_members_t;
 
 size_t tnd_members_bytes(const tnd_members_config_t *config);

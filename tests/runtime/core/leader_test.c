@@ -600,12 +600,14 @@ enum { HOLDER = MEMBERS, DEALT_MEMBERS };
 
 /*  The feeders of the fixture as replicas, on other hosts than the holder of their parameters; the first one
  *  may have another role. */
-static tnd_leader_core_t *dealing(tnd_role_t first)
+static tnd_leader_core_t *dealing_at(tnd_role_t first, uint32_t first_host, uint32_t second_host)
 {
     static tnd_member_t dealt[DEALT_MEMBERS];
     memcpy(dealt, members, sizeof members);
     dealt[FEED_0].role = first;
+    dealt[FEED_0].host = first_host;
     dealt[FEED_1].role = TND_ROLE_REPLICA;
+    dealt[FEED_1].host = second_host;
     dealt[HOLDER] = (tnd_member_t){HOLDER, TND_ROLE_PARAMETERS, 1, 0, "params"};
     tnd_leader_core_config_t config = {.members = dealt,
                                        .member_count = DEALT_MEMBERS,
@@ -626,6 +628,11 @@ static tnd_leader_core_t *dealing(tnd_role_t first)
     tnd_leader_core_actor_up(self, HOLDER, 0);
     rewinds(self, 0, 1, 0);
     return self;
+}
+
+static tnd_leader_core_t *dealing(tnd_role_t first)
+{
+    return dealing_at(first, 0, 3);
 }
 
 Test(leader, a_step_is_booked_when_the_holder_of_the_parameters_has_committed_it)
@@ -736,6 +743,29 @@ Test(leader, a_replica_that_is_born_before_its_last_life_ends_the_run)
     cr_assert_not_null(strstr(tnd_leader_core_why(self), "the clock of host"), "%s",
                        tnd_leader_core_why(self));
     free(self);
+}
+
+/*  No other one has the first values, for which the holder may wait. */
+Test(leader, a_run_waits_for_its_first_replica_until_a_step_is_committed)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_COMMIT, .from = HOLDER, .commit.rows = 2};
+    for (int committed = 0; committed < 2; committed++) {
+        tnd_leader_core_t *self = dealing_at(TND_ROLE_REPLICA, 3, 0);
+        tnd_leader_core_host_lost(self, 3, "killed", 0);
+        is_idle(self, 0);
+        cr_assert(tnd_leader_core_needs(self, 3));
+        if (committed)
+            tnd_leader_core_message(self, &msg, 0);
+        cr_assert_eq(tnd_leader_core_needs(self, 3), !committed);
+        is_idle(self, 9999 * ms);
+        if (committed) {
+            is_idle(self, 10000 * ms);
+            free(self);
+        } else {
+            fails_with(self, 10000 * ms,
+                       "host delta was lost and did not come back in time: killed");
+        }
+    }
 }
 
 Test(leader, a_run_waits_for_its_last_replica_for_restart_timeout)
