@@ -6,6 +6,7 @@ model in f32; `plain` is the same loop in NumPy, one operation at a time.
 """
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import time
 import numpy
 
 from named import in_folder, run_named
-from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, free_port, tundish
+from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, family, free_port, tundish
 
 NAME = f"parameters-{os.getpid()}"  # a machine shows runs of all tests
 ENV = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
@@ -226,11 +227,15 @@ class Background:
         raise AssertionError(f"{what!r} is not in\n{self.text()}")
 
     def pid(self, host):
-        """Of a host's process, which may be on its way."""
+        """Of a host's process below `up`, which may be on its way."""
         for _ in range(12000):
-            for one in json.loads(self.command("ps", "--json").stdout)["processes"]:
-                if (one["run"], one["host"]) == (NAME, host) and alive(one["pid"]):
-                    return one["pid"]
+            for pid in filter(alive, family(self.process.pid)):
+                try:
+                    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                if f"--host={host}" in words:
+                    return pid
             assert self.process.poll() is None, self.text()
             time.sleep(0.01)
         raise AssertionError(f"no process of host {host}")
